@@ -9,6 +9,7 @@ import { KEY_RIGHTS, type KeyRight } from '../contract/resource.ts';
 import { Unavailable } from '../contract/store-fault.ts';
 import { isoTime } from '../contract/text.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { periodic } from '../flow/periodic.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { CountedRequest, Engine } from '../store/engine.ts';
@@ -89,8 +90,11 @@ export class KeyUses {
   private pending = new Map<string, Use>();
   /** Later uses from the same address, to write when the minute is over. */
   private readonly later = new Map<string, Use>();
-  private writing: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly writes = periodic(() => this.write(Date.now() - QUIET_MS), {
+    everyMs: INTERVAL_MS,
+  });
+
+  readonly start = this.writes.start;
 
   constructor(ledger: Pick<Ledger, 'recordKeyUses'>, log: RareLog) {
     this.ledger = ledger;
@@ -108,18 +112,9 @@ export class KeyUses {
     if (isNew) this.take(keyId, use);
   }
 
-  start(): void {
-    this.timer = setInterval(() => {
-      this.writing ??= this.write(Date.now() - QUIET_MS).finally(() => {
-        this.writing = undefined;
-      });
-    }, INTERVAL_MS);
-  }
-
   /** Writes the uses that are not written yet. */
   async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.writing;
+    await this.writes.stop();
     await this.write(Number.POSITIVE_INFINITY);
   }
 

@@ -16,6 +16,7 @@ import { LIMIT } from '../contract/limit.ts';
 import { Unavailable } from '../contract/store-fault.ts';
 import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
+import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { FaultPlace } from '../observe/label-values.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -229,10 +230,8 @@ export class CheckInDrain {
    * all the same.
    */
   private report(error: unknown, place: FaultPlace): void {
-    const { metrics, log } = this.dependencies;
-    metrics.faults.add(place);
-    if (error instanceof Unavailable) log.debug({ err: error, place }, 'check-ins wait');
-    else log.error({ err: error, place }, 'check-ins could not be recorded');
+    const options = { waits: 'check-ins wait', details: { place } };
+    tellFault(this.dependencies, place, error, 'check-ins could not be recorded', options);
   }
 }
 
@@ -285,30 +284,30 @@ export class StreamShare {
   /** Name of this process, unique among all nodes. */
   readonly taker = randomUUID();
   private readonly queue: SharedQueue;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private isStopped = false;
+  private readonly loop: Periodic;
   /** Monotonic time from which each stream may be taken from; undefined for those of others. */
   private readonly gainedAt: (number | undefined)[];
 
   constructor(queue: SharedQueue, metrics: Metrics, log: Log) {
     this.queue = queue;
-    this.metrics = metrics;
-    this.log = log;
     this.gainedAt = new Array(queue.streams).fill(undefined);
+    this.loop = periodic(async () => this.share(await queue.shareCheckIns(this.taker)), {
+      ...{ everyMs: INTERVAL_MS, firstMs: 0 },
+      // The streams stay as they are: nobody can take from them either.
+      onFault: (error) =>
+        tellFault({ metrics, log }, 'check-in-share', error, 'check-ins are not shared', {
+          waits: false,
+        }),
+    });
   }
 
   /** Shares until `stop`. */
   start(): void {
-    this.running = this.turn();
+    this.loop.start();
   }
 
   async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+    await this.loop.stop();
     this.gainedAt.fill(undefined);
     try {
       await this.queue.leaveCheckIns(this.taker);
@@ -329,21 +328,6 @@ export class StreamShare {
         Math.floor((stream * drains) / this.gainedAt.length) === drain &&
         (this.gainedAt[stream] ?? Infinity) <= now,
     );
-  }
-
-  private async turn(): Promise<void> {
-    try {
-      this.share(await this.queue.shareCheckIns(this.taker));
-    } catch (error) {
-      // The streams stay as they are: nobody can take from them either.
-      this.metrics.faults.add('check-in-share');
-      if (!(error instanceof Unavailable))
-        this.log.error({ err: error }, 'check-ins are not shared');
-    }
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      this.running = this.turn();
-    }, INTERVAL_MS);
   }
 
   private share(takers: readonly string[]): void {
@@ -373,47 +357,26 @@ export class StreamShare {
 const QUEUE_LENGTH_INTERVAL_MS = 2000;
 
 export class QueueLength {
+  /** Number of batches in the queue when it was last read; while it cannot be read, as it was before. */
+  entries = 0;
+  /** Bytes that count against the queue's bound, read like `entries`. */
+  bytes = 0;
   private readonly queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>;
-  private timer: NodeJS.Timeout | undefined;
-  private count = 0;
-  private weight = 0;
+  private readonly reads = periodic(() => this.read(), {
+    everyMs: QUEUE_LENGTH_INTERVAL_MS,
+    // The engine is away, which the health of the stores tells.
+    onFault: () => undefined,
+  });
+
+  readonly start = this.reads.start;
+  readonly stop = this.reads.stop;
 
   constructor(queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>) {
     this.queue = queue;
   }
 
-  /**
-   * Number of batches in the queue when it was last read; while the queue cannot be read, as it was before.
-   */
-  get entries(): number {
-    return this.count;
-  }
-
-  /** Bytes that count against the queue's bound, read like `entries`. */
-  get bytes(): number {
-    return this.weight;
-  }
-
-  /** Reads the length every two seconds, until `stop`. */
-  start(): void {
-    this.timer = setTimeout(
-      () => void this.read().then(() => this.timer && this.start()),
-      QUEUE_LENGTH_INTERVAL_MS,
-    );
-    this.timer.unref();
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-  }
-
   private async read(): Promise<void> {
-    try {
-      this.count = await this.queue.countCheckIns();
-      this.weight = await this.queue.weighCheckIns();
-    } catch {
-      // The engine is away, which the health of the stores tells.
-    }
+    this.entries = await this.queue.countCheckIns();
+    this.bytes = await this.queue.weighCheckIns();
   }
 }

@@ -4,6 +4,7 @@
 
 import { LIMIT } from '../contract/limit.ts';
 import { isoTime } from '../contract/text.ts';
+import { type Periodic, periodic } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -41,84 +42,46 @@ type SweptLedger = Pick<
   | 'readTime'
 >;
 
-export class FleetSweeper {
-  private readonly ledger: SweptLedger;
-  private readonly retention: Retention;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<unknown> = Promise.resolve();
-  private isStopped = false;
-
-  constructor(ledger: SweptLedger, retention: Retention, metrics: Metrics, log: Log) {
-    this.ledger = ledger;
-    this.retention = retention;
-    this.metrics = metrics;
-    this.log = log;
-  }
-
-  /** Sweeps periodically until `stop`. Several nodes may sweep at the same time: a row is deleted once. */
-  start(): void {
-    this.schedule(TURN_INTERVAL_MS * Math.random());
-  }
-
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.running;
-  }
-
-  /** Sweeps once. Returns whether more rows may be due. Never rejects. */
-  async sweep(): Promise<boolean> {
-    try {
-      // By the clock of a node that is a year ahead, the whole fleet would have been silent for too long.
-      const nowMs = await this.ledger.readTime();
-      const gone = await this.ledger.sweepFleet(
-        daysBefore(nowMs, this.retention.devicesDays),
-        daysBefore(nowMs, this.retention.hoursDays),
-        ROWS_PER_TURN_MAX,
-      );
-      const trimmed = await this.ledger.trimHistories(ROWS_PER_TURN_MAX);
-      const forgotten = await this.ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
-      const keys = await this.ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
-      const approvals = await this.ledger.sweepApprovals(APPROVALS_PER_TURN_MAX);
-      const entries = await this.forgetAudit(nowMs);
-      const erasures = await this.ledger.forgetErasures(
-        daysBefore(nowMs, ERASURE_DAYS),
-        ROWS_PER_TURN_MAX,
-      );
-      return (
-        Math.max(gone.devices, gone.hours, trimmed, entries, erasures) === ROWS_PER_TURN_MAX ||
-        forgotten === ADMISSIONS_PER_TURN_MAX ||
-        keys === IDEMPOTENCY_KEYS_PER_TURN_MAX ||
-        approvals === APPROVALS_PER_TURN_MAX
-      );
-    } catch (error) {
-      this.metrics.faults.add('sweep');
-      this.log.warn({ err: error }, 'sweeping the fleet failed');
-      return false;
-    }
-  }
-
-  private async forgetAudit(nowMs: number): Promise<number> {
-    const { auditDays } = this.retention;
-    if (auditDays === undefined) return 0;
-    const before = daysBefore(nowMs, auditDays);
-    const entries = await this.ledger.forgetAudit(before, ROWS_PER_TURN_MAX);
-    this.metrics.auditRemoved.inc(entries);
-    return entries;
-  }
-
-  private schedule(delayMs: number): void {
-    if (this.isStopped) return;
-    this.timer = setTimeout(() => {
-      this.running = this.sweep().then((hasMore) =>
-        this.schedule(hasMore ? BUSY_INTERVAL_MS : TURN_INTERVAL_MS),
-      );
-    }, delayMs);
-  }
+/** Returns the sweeps of a node. Several nodes may sweep at the same time: a row is deleted once. */
+export function sweeps(
+  ledger: SweptLedger,
+  retention: Retention,
+  metrics: Metrics,
+  log: Log,
+): Periodic {
+  return periodic(() => sweep(ledger, retention, metrics), {
+    everyMs: TURN_INTERVAL_MS,
+    firstMs: TURN_INTERVAL_MS * Math.random(),
+    busyMs: BUSY_INTERVAL_MS,
+    onFault(error) {
+      metrics.faults.add('sweep');
+      log.warn({ err: error }, 'sweeping the fleet failed');
+    },
+  });
 }
 
-function daysBefore(nowMs: number, days: number): string {
-  return isoTime(nowMs - days * DAY_MS);
+/** Sweeps once. Returns whether more rows may be due. */
+async function sweep(
+  ledger: SweptLedger,
+  { devicesDays, hoursDays, auditDays }: Retention,
+  metrics: Metrics,
+): Promise<boolean> {
+  // By the clock of a node that is a year ahead, the whole fleet would have been silent for too long.
+  const nowMs = await ledger.readTime();
+  const before = (days: number) => isoTime(nowMs - days * DAY_MS);
+  const gone = await ledger.sweepFleet(before(devicesDays), before(hoursDays), ROWS_PER_TURN_MAX);
+  const trimmed = await ledger.trimHistories(ROWS_PER_TURN_MAX);
+  const forgotten = await ledger.forgetAdmissions(ADMISSIONS_PER_TURN_MAX);
+  const keys = await ledger.forgetIdempotencyKeys(IDEMPOTENCY_KEYS_PER_TURN_MAX);
+  const approvals = await ledger.sweepApprovals(APPROVALS_PER_TURN_MAX);
+  const entries =
+    auditDays === undefined ? 0 : await ledger.forgetAudit(before(auditDays), ROWS_PER_TURN_MAX);
+  metrics.auditRemoved.inc(entries);
+  const erasures = await ledger.forgetErasures(before(ERASURE_DAYS), ROWS_PER_TURN_MAX);
+  return (
+    Math.max(gone.devices, gone.hours, trimmed, entries, erasures) === ROWS_PER_TURN_MAX ||
+    forgotten === ADMISSIONS_PER_TURN_MAX ||
+    keys === IDEMPOTENCY_KEYS_PER_TURN_MAX ||
+    approvals === APPROVALS_PER_TURN_MAX
+  );
 }

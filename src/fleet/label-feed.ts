@@ -5,7 +5,7 @@
 // where the one before ended. When the changes after that position are too many, or cannot be known, no
 // cached labels are believed any more until the ledger has confirmed them.
 
-import { Unavailable } from '../contract/store-fault.ts';
+import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
@@ -80,43 +80,11 @@ function canFollow(held: LabelPosition, present: LabelPosition): boolean {
  */
 const POLL_INTERVAL_MS = 1500;
 
-export class LabelRefresher {
-  private readonly follow: () => Promise<void>;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
-  private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
-
-  /** `follow` does one poll; it rejects with `Unavailable` when a store does not answer. */
-  constructor(follow: () => Promise<void>, metrics: Metrics, log: Log) {
-    this.follow = follow;
-    this.metrics = metrics;
-    this.log = log;
-  }
-
-  /** Polls now, and then until `stop`. */
-  start(): void {
-    void this.poll();
-  }
-
-  /** Stops polling. A poll in progress ends when the stores are closed, at the latest. */
-  stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-  }
-
-  /** Polls once, then schedules the next poll. Never rejects. */
-  private async poll(): Promise<void> {
-    try {
-      await this.follow();
-    } catch (error) {
-      this.metrics.faults.add('label-poll');
-      const level = error instanceof Unavailable ? 'debug' : 'error';
-      this.log[level]({ err: error }, 'changes of labels could not be followed');
-    }
-    if (this.isStopped) return;
-    // Jitter, so that nodes started at the same time do not poll at the same time for ever.
-    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
-    this.timer = setTimeout(() => void this.poll(), delay);
-  }
+/** Returns the polls. `follow` does one; it rejects with `Unavailable` when a store does not answer. */
+export function labelPolls(follow: () => Promise<void>, metrics: Metrics, log: Log): Periodic {
+  return periodic(follow, {
+    ...{ everyMs: POLL_INTERVAL_MS, firstMs: 0, jitter: 0.2 },
+    onFault: (error) =>
+      tellFault({ metrics, log }, 'label-poll', error, 'changes of labels could not be followed'),
+  });
 }

@@ -7,7 +7,7 @@
 
 // Imported, because the global `performance` is a getter that every access would call.
 import { performance as steady } from 'node:perf_hooks';
-import { Unavailable } from '../contract/store-fault.ts';
+import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -89,13 +89,17 @@ type ClockWatchDependencies = {
 
 export class ClockWatch {
   private readonly dependencies: ClockWatchDependencies;
-  private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
+  private readonly loop: Periodic;
   private warnedAt = Number.NEGATIVE_INFINITY;
 
   constructor(dependencies: ClockWatchDependencies) {
     this.dependencies = dependencies;
-    const { clock, metrics, isTelling } = dependencies;
+    const { clock, metrics, isTelling, intervalMs = INTERVAL_MS } = dependencies;
+    this.loop = periodic(() => this.compare(), {
+      everyMs: intervalMs,
+      onFault: (error) =>
+        tellFault(dependencies, 'clock', error, 'the clocks could not be compared'),
+    });
     if (!isTelling) return;
     metrics.gauge(
       'sluice_clock_difference_seconds',
@@ -108,38 +112,24 @@ export class ClockWatch {
    * Compares until `stop`. Resolves after the first comparison, or soon when the ledger does not answer.
    */
   async start(): Promise<void> {
-    const compared = this.dependencies.clock.compare().then(
+    const { clock } = this.dependencies;
+    const compared = clock
+      .compare()
+      .catch(() => undefined)
       // The first answer may have waited for a connection: the second tells the difference better.
-      () => this.compare(),
-      () => this.compare(),
-    );
+      .then(() => this.loop.turn())
+      .then(() => this.loop.start());
     await withinTime(compared, FIRST_WAIT_MS_MAX);
   }
 
   /** Stops comparing. A comparison in progress ends when the ledger is closed, at the latest. */
   stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    void this.loop.stop();
   }
 
-  /** Compares once, then schedules the next comparison. Never rejects. */
   private async compare(): Promise<void> {
-    const { clock, metrics, log } = this.dependencies;
-    try {
-      await clock.compare();
-      this.warn();
-    } catch (error) {
-      metrics.faults.add('clock');
-      const level = error instanceof Unavailable ? 'debug' : 'error';
-      log[level]({ err: error }, 'the clocks could not be compared');
-    }
-    if (this.isStopped) return;
-    const { intervalMs = INTERVAL_MS } = this.dependencies;
-    this.timer = setTimeout(() => void this.compare(), intervalMs);
-  }
-
-  private warn(): void {
     const { clock, log, isTelling } = this.dependencies;
+    await clock.compare();
     const aheadMs = clock.aheadMs ?? 0;
     const now = performance.now();
     if (!isTelling || Math.abs(aheadMs) <= DIFFERENCE_MS_MAX) return;

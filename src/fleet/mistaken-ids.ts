@@ -4,6 +4,7 @@
 import { LIMIT } from '../contract/limit.ts';
 import type { MistakenId } from '../contract/ref.ts';
 import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
+import { periodic } from '../flow/periodic.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { MistakenIdCount } from '../store/fleet-ledger.ts';
@@ -24,8 +25,9 @@ export class MistakenIds {
   private readonly dependencies: MistakenIdsDependencies;
   /** Counts that are not in the ledger yet, by app and kind. */
   private pending = new Map<string, MistakenIdCount>();
-  private timer: NodeJS.Timeout | undefined;
-  private writing: Promise<void> = Promise.resolve();
+  private readonly writes = periodic(() => this.write(), { everyMs: INTERVAL_MS });
+
+  readonly start = this.writes.start;
 
   constructor(dependencies: MistakenIdsDependencies) {
     this.dependencies = dependencies;
@@ -37,16 +39,9 @@ export class MistakenIds {
     if (this.dependencies.ledger !== undefined) this.add({ appId, kind, count: 1 });
   }
 
-  start(): void {
-    this.timer = setInterval(() => {
-      this.writing = this.writing.then(() => this.write());
-    }, INTERVAL_MS);
-  }
-
   /** Writes what is not in the ledger yet. */
   async stop(): Promise<void> {
-    clearInterval(this.timer);
-    await this.writing;
+    await this.writes.stop();
     await this.write();
   }
 

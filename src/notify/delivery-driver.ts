@@ -3,8 +3,7 @@
 // its messages waiting, and another one sends them again when the lease has ended: with the same ids.
 
 import type { DeliveryTry } from '../contract/notification.ts';
-import { Unavailable } from '../contract/store-fault.ts';
-import { pause } from '../flow/pause.ts';
+import { periodic, tellFault } from '../flow/periodic.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -74,33 +73,31 @@ export type DeliveryDriverDependencies = {
 
 export class DeliveryDriver {
   private readonly dependencies: DeliveryDriverDependencies;
-  private readonly stopping = new AbortController();
+  private readonly loop = periodic(() => this.turn(), {
+    ...{ everyMs: TURN_INTERVAL_MS, firstMs: 0 },
+  });
   /** Destinations that are sent to, and mails. */
   private readonly running = new Map<
     string,
     LeasedDestination & { readonly work: Promise<void> }
   >();
   private readonly mails = new Map<string, Promise<void>>();
-  private loop: Promise<void> | undefined;
   private sweptAt = Number.NEGATIVE_INFINITY;
   private sweeping: Promise<void> | undefined;
   /** Messages that wait, and for how long the oldest does, as of the last look. */
   waiting = { count: 0, oldestMs: 0 };
+
+  /** Sends until `stop`. */
+  readonly start = this.loop.start;
 
   constructor(dependencies: DeliveryDriverDependencies) {
     this.dependencies = dependencies;
     for (const outcome of OUTCOMES) dependencies.metrics.notifications.add(outcome, 0);
   }
 
-  /** Sends until `stop`. */
-  start(): void {
-    this.loop ??= this.run();
-  }
-
   /** Stops; messages on their way have a moment to arrive, else they are sent again. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop;
+    await this.loop.stop();
     await withinTime(this.settle(), STOP_MS_MAX);
   }
 
@@ -125,13 +122,6 @@ export class DeliveryDriver {
     }
   }
 
-  private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      await this.turn();
-      await pause(TURN_INTERVAL_MS, this.stopping.signal);
-    }
-  }
-
   private async takeDestinations(): Promise<void> {
     const { ledger, holder } = this.dependencies;
     const held = [...this.running.values()];
@@ -153,7 +143,7 @@ export class DeliveryDriver {
     const since = now();
     try {
       for (let sent = 0; sent < IN_A_ROW_MAX && now() - since < IN_A_ROW_MS_MAX; sent++) {
-        if (this.stopping.signal.aborted) break;
+        if (this.loop.isStopped) break;
         const askedAt = now();
         const due = await ledger.nextDelivery(id, holder, terms);
         // After a long wait the lease could end before the try does.
@@ -237,10 +227,8 @@ export class DeliveryDriver {
   }
 
   private report(error: unknown): void {
-    const { metrics, log } = this.dependencies;
-    metrics.faults.add('notify');
-    if (error instanceof Unavailable) log.debug({ err: error }, 'notifications wait');
-    else log.error({ err: error }, 'notifications could not be sent');
+    const options = { waits: 'notifications wait' };
+    tellFault(this.dependencies, 'notify', error, 'notifications could not be sent', options);
   }
 }
 

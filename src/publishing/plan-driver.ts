@@ -2,9 +2,8 @@
 // channel, so that a second node finds nothing to do. A node that dies midway leaves the plan unchanged.
 
 import { isFailure } from '../contract/failure.ts';
-import { Unavailable } from '../contract/store-fault.ts';
 import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
-import { pause } from '../flow/pause.ts';
+import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../store/check-in-queue.ts';
@@ -44,23 +43,18 @@ export type PlanDriverDependencies = {
 export class PlanDriver {
   private readonly dependencies: PlanDriverDependencies;
   private readonly regions: Regions;
-  private readonly stopping = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly loop = periodic(() => this.turn(), {
+    ...{ everyMs: TURN_INTERVAL_MS, firstMs: 0, busyMs: 0 },
+  });
+
+  /** Drives until `stop`. */
+  readonly start = this.loop.start;
+  /** Stops after the present turn. */
+  readonly stop = this.loop.stop;
 
   constructor(dependencies: PlanDriverDependencies) {
     this.dependencies = dependencies;
     this.regions = new Regions(dependencies);
-  }
-
-  /** Drives until `stop`. */
-  start(): void {
-    this.running ??= this.run();
-  }
-
-  /** Stops after the present turn. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.running;
   }
 
   /** Drives due plans once, as many as a turn takes; returns whether there may be more. Never rejects. */
@@ -77,7 +71,7 @@ export class PlanDriver {
       const length = Math.min(this.dependencies.connectionsMax, DRIVEN_AT_A_TIME_MAX);
       const drivers = Array.from({ length }, async () => {
         for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
-          if (this.stopping.signal.aborted) return;
+          if (this.loop.isStopped) return;
           await this.drive(plan, recorded);
         }
       });
@@ -86,13 +80,6 @@ export class PlanDriver {
     } catch (error) {
       this.report(error, undefined);
       return false;
-    }
-  }
-
-  private async run(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      if (await this.turn()) continue;
-      await pause(TURN_INTERVAL_MS, this.stopping.signal);
     }
   }
 
@@ -126,10 +113,8 @@ export class PlanDriver {
   }
 
   private report(error: unknown, plan: string | undefined): void {
-    const { metrics, log } = this.dependencies;
-    metrics.faults.add('plan-drive');
-    if (error instanceof Unavailable) log.debug({ err: error, plan }, 'plans wait');
-    else log.error({ err: error, plan }, 'a plan could not be driven');
+    const options = { waits: 'plans wait', details: { plan } };
+    tellFault(this.dependencies, 'plan-drive', error, 'a plan could not be driven', options);
   }
 }
 
@@ -198,43 +183,27 @@ const COUNT_INTERVAL_MS = 15_000;
 /** Milliseconds for which a step may be due before its plan is late; a driven plan is due for seconds. */
 const LATE_MS = 120_000;
 
-export type PlanWatchDependencies = {
+type PlanWatchDependencies = {
   readonly ledger: Pick<Ledger, 'countPlans'>;
   readonly metrics: Pick<Metrics, 'plans' | 'faults'>;
-  readonly log: Pick<Log, 'error'>;
+  readonly log: Pick<Log, 'debug' | 'error'>;
 };
 
-export class PlanWatch {
-  private readonly dependencies: PlanWatchDependencies;
-  private counts: Readonly<Record<OpenPlanState, number>> = {
+/** Returns the counts, for the metrics; without the ledger, the last ones stay. */
+export function watchPlans({ ledger, metrics, log }: PlanWatchDependencies): Periodic {
+  let counts: Readonly<Record<OpenPlanState, number>> = {
     ...{ scheduled: 0, running: 0, waiting: 0, late: 0, held: 0, tripped: 0 },
   };
-  private timer: NodeJS.Timeout | undefined;
-
-  constructor(dependencies: PlanWatchDependencies) {
-    this.dependencies = dependencies;
-    const states = Object.keys(this.counts) as OpenPlanState[];
-    for (const state of states) dependencies.metrics.plans.set(state, () => this.counts[state]);
-  }
-
-  /** Counts now and then until `stop`. */
-  start(): void {
-    void this.count();
-    this.timer ??= setInterval(() => void this.count(), COUNT_INTERVAL_MS).unref();
-  }
-
-  stop(): void {
-    clearInterval(this.timer);
-  }
-
-  /** Counts the plans once; without the ledger, the last counts stay. Never rejects. */
-  async count(): Promise<void> {
-    const { ledger, metrics, log } = this.dependencies;
-    try {
-      this.counts = await ledger.countPlans(LATE_MS);
-    } catch (error) {
-      metrics.faults.add('plan-drive');
-      if (!(error instanceof Unavailable)) log.error({ err: error }, 'plans could not be counted');
-    }
-  }
+  const states = Object.keys(counts) as OpenPlanState[];
+  for (const state of states) metrics.plans.set(state, () => counts[state]);
+  const count = async (): Promise<void> => {
+    counts = await ledger.countPlans(LATE_MS);
+  };
+  return periodic(count, {
+    ...{ everyMs: COUNT_INTERVAL_MS, firstMs: 0 },
+    onFault: (error) =>
+      tellFault({ metrics, log }, 'plan-drive', error, 'plans could not be counted', {
+        waits: false,
+      }),
+  });
 }

@@ -2,9 +2,9 @@
 // catches changes whose announcement was lost: a dropped message, an engine that restarted empty, a publisher
 // that died between commit and announcement. A poll is one small indexed query.
 
-import { Unavailable } from '../contract/store-fault.ts';
 import { compareServing, type ServingOrder } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
+import { periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Announcement, Engine } from '../store/engine.ts';
@@ -33,31 +33,18 @@ export type CatalogRefresherDependencies = {
 };
 
 export class CatalogRefresher {
-  private readonly catalogs: Catalogs;
-  private readonly known: Pick<ChannelDirectory, 'renew'>;
-  private readonly ledger: Pick<Ledger, 'readRevisions' | 'confirm'>;
-  private readonly recovery: Pick<LedgerRecovery, 'raiseAbove' | 'restoreRest'>;
-  private readonly report: Pick<LedgerReport, 'lost'>;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
-  private readonly now: (() => number) | undefined;
+  private readonly dependencies: CatalogRefresherDependencies;
   private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
-  private timer: NodeJS.Timeout | undefined;
+  private readonly polls = periodic(() => this.poll(), { everyMs: POLL_INTERVAL_MS, jitter: 0.2 });
   private running: Promise<void> | undefined;
-  private isStopped = false;
   /** Epoch at the latest poll. */
   private epoch: number | undefined;
 
+  /** Stops polling and waits for the poll in progress. */
+  readonly stop = this.polls.stop;
+
   constructor(dependencies: CatalogRefresherDependencies) {
-    const { catalogs, known, ledger, recovery, report, metrics, log, now } = dependencies;
-    this.now = now;
-    this.catalogs = catalogs;
-    this.known = known;
-    this.ledger = ledger;
-    this.recovery = recovery;
-    this.report = report;
-    this.metrics = metrics;
-    this.log = log;
+    this.dependencies = dependencies;
   }
 
   /** Subscribes to announcements and polls until `stop`. */
@@ -67,18 +54,11 @@ export class CatalogRefresher {
       // Announcements may have been lost while the subscription was down: poll now, not at the next turn. The
       // ledger may be unavailable, so also check the snapshots that other nodes shared.
       () => {
-        void this.poll();
+        void this.polls.turn();
         void this.followShared(engine);
       },
     );
-    this.schedule();
-  }
-
-  /** Stops polling and waits for the poll in progress. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+    this.polls.start();
   }
 
   /** Compares the held revisions with the ledger's once. Joins a poll in progress; never rejects. */
@@ -94,11 +74,12 @@ export class CatalogRefresher {
    * engine is unavailable again. Never rejects.
    */
   private async followShared(engine: Engine): Promise<void> {
+    const { catalogs } = this.dependencies;
     try {
-      for (const [channelId, held] of this.catalogs.held()) {
+      for (const [channelId, held] of catalogs.held()) {
         const shared = await engine.getSnapshotHead(held.appRef, held.channel);
         if (shared?.channelId !== channelId || compareServing(shared, held) <= 0) continue;
-        await this.load(channelId, () => this.catalogs.catchUp(channelId, shared));
+        await this.load(channelId, () => catalogs.catchUp(channelId, shared));
       }
     } catch (error) {
       this.tellFailure(error);
@@ -107,24 +88,19 @@ export class CatalogRefresher {
 
   private async hear(announcement: Announcement): Promise<void> {
     const { committedAt } = announcement;
-    const isNew = await this.catalogs.hear(announcement);
-    if (!isNew || committedAt === undefined || this.now === undefined) return;
+    const { catalogs, metrics, now } = this.dependencies;
+    const isNew = await catalogs.hear(announcement);
+    if (!isNew || committedAt === undefined || now === undefined) return;
     // Two clocks that follow the ledger's may still differ by part of a round trip.
-    this.metrics.propagation.observe(Math.max(0, this.now() - committedAt) / 1000);
-  }
-
-  private schedule(): void {
-    if (this.isStopped) return;
-    // Jitter keeps nodes that started at the same time from polling at the same time for ever.
-    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
-    this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
+    metrics.propagation.observe(Math.max(0, now() - committedAt) / 1000);
   }
 
   private async compare(): Promise<void> {
-    const held = this.catalogs.held();
+    const { catalogs, ledger, recovery } = this.dependencies;
+    const held = catalogs.held();
     if (held.size === 0) return;
     try {
-      const { epoch, revisions } = await this.ledger.readRevisions([...held.keys()]);
+      const { epoch, revisions } = await ledger.readRevisions([...held.keys()]);
       const states = [...revisions].flatMap(([id, revision]) => {
         const order = held.get(id);
         return order === undefined ? [] : [{ id, order, present: { epoch, revision } }];
@@ -136,11 +112,11 @@ export class CatalogRefresher {
       this.tell(epoch, behind.length);
       // Channels load independently: one that cannot be read must not delay the others.
       await Promise.all([
-        ...ahead.map(({ id }) => this.load(id, () => this.catalogs.refresh(id))),
+        ...ahead.map(({ id }) => this.load(id, () => catalogs.refresh(id))),
         ...behind.map(({ id, order, present }) => this.follow(id, order, present)),
         this.drop(new Map(lost)),
-        this.catalogs.compareRest(),
-        this.recovery.restoreRest(),
+        catalogs.compareRest(),
+        recovery.restoreRest(),
       ]);
     } catch (error) {
       this.tellFailure(error);
@@ -148,15 +124,13 @@ export class CatalogRefresher {
   }
 
   private tellFailure(error: unknown): void {
-    this.metrics.faults.add('poll');
-    const level = error instanceof Unavailable ? 'debug' : 'error';
-    this.log[level]({ err: error }, 'revision poll failed');
+    tellFault(this.dependencies, 'poll', error, 'revision poll failed');
   }
 
   /** Tells that the ledger's epoch was raised: every channel is read again, and not told of one by one. */
   private tell(epoch: number, channels: number): void {
     if (epoch !== this.epoch && this.epoch !== undefined && channels > 0) {
-      this.log.info({ epoch, channels }, 'following the ledger to another epoch');
+      this.dependencies.log.info({ epoch, channels }, 'following the ledger to another epoch');
     }
     this.epoch = epoch;
   }
@@ -166,33 +140,33 @@ export class CatalogRefresher {
     held: ServingOrder,
     present: ServingOrder,
   ): Promise<void> {
+    const { catalogs, log } = this.dependencies;
     if (held.epoch === present.epoch) {
-      this.log.info(
-        { channel: channelId, ...present },
-        'found a change whose announcement was lost',
-      );
+      log.info({ channel: channelId, ...present }, 'found a change whose announcement was lost');
     }
-    await this.load(channelId, () => this.catalogs.catchUp(channelId, present));
+    await this.load(channelId, () => catalogs.catchUp(channelId, present));
   }
 
   private async load(channelId: string, load: () => Promise<void>): Promise<void> {
     try {
       await this.gate.pass(load);
     } catch (error) {
-      this.metrics.faults.add('poll');
-      this.log.warn({ err: error, channel: channelId }, 'a channel stays behind');
+      const { metrics, log } = this.dependencies;
+      metrics.faults.add('poll');
+      log.warn({ err: error, channel: channelId }, 'a channel stays behind');
     }
   }
 
   /** Stops serving channels that the ledger lacks, after confirming that the ledger is the record. */
   private async drop(lost: ReadonlyMap<string, ServingOrder>): Promise<void> {
     if (lost.size === 0) return;
-    await this.ledger.confirm();
+    const { catalogs, known, ledger, recovery, report } = this.dependencies;
+    await ledger.confirm();
     // First: a node that starts while the ledger is away would serve the engine's copy of a listed channel.
-    await this.known.renew();
-    const dropped = this.catalogs.drop([...lost.keys()]);
-    this.report.lost(dropped);
+    await known.renew();
+    const dropped = catalogs.drop([...lost.keys()]);
+    report.lost(dropped);
     const epoch = Math.max(...[...lost.values()].map((order) => order.epoch));
-    await this.recovery.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
+    await recovery.raiseAbove({ epoch, revision: 0 }, { lost: lost.size });
   }
 }

@@ -10,6 +10,7 @@ import { fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts
 import { isRef } from '../contract/ref.ts';
 import { Unavailable } from '../contract/store-fault.ts';
 import { pause } from '../flow/pause.ts';
+import { type Periodic, periodic } from '../flow/periodic.ts';
 import { SharedCall } from '../flow/shared-call.ts';
 import { withinTime } from '../flow/within-time.ts';
 import type { FaultPlace } from '../observe/label-values.ts';
@@ -339,47 +340,27 @@ const UNKNOWN_CHANNEL = fail('unknownChannel');
  */
 const POLL_INTERVAL_MS = 1500;
 
-export class ChannelDirectoryPoll {
-  private readonly known: ChannelDirectory;
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> = Promise.resolve();
-  private isStopped = false;
+/** Reads the first list and polls, from its start until its stop, which waits for the poll in progress. */
+export type ChannelDirectoryPoll = Pick<Periodic, 'stop'> & {
+  start(engine: Pick<Engine, 'subscribe'>): void;
+};
 
-  constructor(known: ChannelDirectory) {
-    this.known = known;
-  }
-
-  /** Reads the first list and polls until `stop`. */
-  start(engine: Pick<Engine, 'subscribe'>): void {
-    engine.subscribe(
-      // `Catalogs` subscribes to announcements and passes on their names.
-      () => undefined,
-      () => {
-        // The engine may have restarted empty, and announcements may have been lost.
-        this.known.shareAgain();
-        void this.poll();
-      },
-    );
-    this.known.start();
-    this.schedule();
-  }
-
-  /** Stops polling and waits for the poll in progress. */
-  async stop(): Promise<void> {
-    this.isStopped = true;
-    clearTimeout(this.timer);
-    await this.running;
-  }
-
-  private poll(): Promise<void> {
-    this.running = this.known.refresh();
-    return this.running;
-  }
-
-  private schedule(): void {
-    if (this.isStopped) return;
-    // Jitter keeps nodes that started at the same time from polling at the same time for ever.
-    const delay = POLL_INTERVAL_MS * (0.8 + Math.random() * 0.2);
-    this.timer = setTimeout(() => void this.poll().then(() => this.schedule()), delay);
-  }
+export function pollChannelNames(known: ChannelDirectory): ChannelDirectoryPoll {
+  const polls = periodic(() => known.refresh(), { everyMs: POLL_INTERVAL_MS, jitter: 0.2 });
+  return {
+    start(engine) {
+      engine.subscribe(
+        // `Catalogs` subscribes to announcements and passes on their names.
+        () => undefined,
+        () => {
+          // The engine may have restarted empty, and announcements may have been lost.
+          known.shareAgain();
+          void polls.turn();
+        },
+      );
+      known.start();
+      polls.start();
+    },
+    stop: polls.stop,
+  };
 }

@@ -12,7 +12,7 @@ let fault: Error | undefined;
 let uses: KeyUses;
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date', 'performance'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
   written = [];
   fault = undefined;
   const ledger = {

@@ -4,7 +4,7 @@
 import { Admission, RecordedDevices } from '../../fleet/admission.ts';
 import { CheckIns } from '../../fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';
-import { LabelRefresher } from '../../fleet/label-feed.ts';
+import { labelPolls } from '../../fleet/label-feed.ts';
 import { LedgerClock } from '../../fleet/ledger-clock.ts';
 import { ActivityBroadcast } from '../../fleet/live-activity.ts';
 import { MistakenIds } from '../../fleet/mistaken-ids.ts';
@@ -13,7 +13,11 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { RareLog } from '../../observe/rare-log.ts';
 import { CatalogRefresher } from '../../serving/catalog-refresher.ts';
 import { Catalogs } from '../../serving/catalogs.ts';
-import { ChannelDirectory, ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
+import {
+  ChannelDirectory,
+  type ChannelDirectoryPoll,
+  pollChannelNames,
+} from '../../serving/channel-directory.ts';
 import { SharedSnapshots } from '../../serving/cold-loads.ts';
 import { LedgerRecovery } from '../../serving/ledger-recovery.ts';
 import type { Config } from '../../settings/settings.ts';
@@ -52,7 +56,7 @@ export function assembleFleet(
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics });
-  const labelRefresher = new LabelRefresher(() => labels.follow(), metrics, log);
+  const polls = labelPolls(() => labels.follow(), metrics, log);
   const checkIns = new CheckIns(engine, live, metrics, log);
   const mistakenIds = new MistakenIds({ metrics, ledger: counts, log: new RareLog(log) });
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
@@ -65,13 +69,14 @@ export function assembleFleet(
     start() {
       mistakenIds.start();
       labels.start();
-      labelRefresher.start();
+      polls.start();
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
     },
     async stop() {
       live.stop();
-      labelRefresher.stop();
+      // A poll in progress ends when the stores are closed, at the latest.
+      void polls.stop();
       await Promise.all([checkIns.stop(), mistakenIds.stop()]);
     },
   };
@@ -99,7 +104,7 @@ export function assembleCatalogs(
   const catalogs = new Catalogs({ ...parts, known, recovery, memory });
   return {
     known,
-    knownPoll: new ChannelDirectoryPoll(known),
+    knownPoll: pollChannelNames(known),
     catalogs,
     refresher: new CatalogRefresher({
       ...{ ...parts, catalogs, known, recovery, log },

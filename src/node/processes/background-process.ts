@@ -3,14 +3,14 @@
 
 import { CheckInDrain, QueueLength, StreamShare } from '../../fleet/check-in-drain.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';
-import { FleetSweeper } from '../../fleet/fleet-sweeper.ts';
-import { LabelFeed, LabelRefresher } from '../../fleet/label-feed.ts';
+import { sweeps } from '../../fleet/fleet-sweeper.ts';
+import { LabelFeed, labelPolls } from '../../fleet/label-feed.ts';
 import { ClockWatch, LedgerClock } from '../../fleet/ledger-clock.ts';
 import { RecordMemory } from '../../fleet/record-cache.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { RareLog } from '../../observe/rare-log.ts';
-import { PlanDriver, PlanWatch } from '../../publishing/plan-driver.ts';
+import { PlanDriver, watchPlans } from '../../publishing/plan-driver.ts';
 import { createPropagateChange, type PropagateChange } from '../../publishing/propagate-change.ts';
 import { guardChanges } from '../../serving/guard-changes.ts';
 import type { Config } from '../../settings/settings.ts';
@@ -112,13 +112,13 @@ export function assembleBackground(
     hoursDays: config.adoptionRetentionDays,
     auditDays: config.auditDays,
   };
-  const sweeper = new FleetSweeper(ledger, retention, metrics, log);
+  const sweeper = sweeps(ledger, retention, metrics, log);
   const feed = new LabelFeed({ ledger, engine, log });
-  const labelRefresher = new LabelRefresher(() => feed.feed(), metrics, log);
+  const labelFeed = labelPolls(() => feed.feed(), metrics, log);
   const connectionsMax = Math.floor(config.databasePool / 2);
   const plans = new PlanDriver({ ...changes, queue: engine, connectionsMax, metrics, log });
   const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
-  const planWatch = new PlanWatch({ ledger, metrics, log });
+  const planWatch = watchPlans({ ledger, metrics, log });
   return {
     use: async (changed) => deliveries.use(changed),
     start() {
@@ -128,15 +128,15 @@ export function assembleBackground(
       share.start();
       for (const drain of drains) drain.start();
       length.start();
-      labelRefresher.start();
+      labelFeed.start();
       sweeper.start();
     },
     async stop() {
-      planWatch.stop();
+      void planWatch.stop();
       await Promise.all([plans.stop(), deliveries.stop()]);
-      labelRefresher.stop();
+      void labelFeed.stop();
       await sweeper.stop();
-      length.stop();
+      void length.stop();
       const end = (drain: CheckInDrain) =>
         config.redisUrl === undefined ? drain.finish(DRAIN_WAIT_MS_MAX) : drain.stop();
       await Promise.all(drains.map(end));

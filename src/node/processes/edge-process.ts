@@ -27,8 +27,9 @@ import {
 } from '../../edge/upstream-client.ts';
 import { UpstreamLedger } from '../../edge/upstream-ledger.ts';
 import { FailureReports } from '../../fleet/fleet-views.ts';
-import { LabelFeed, LabelRefresher } from '../../fleet/label-feed.ts';
+import { LabelFeed, labelPolls } from '../../fleet/label-feed.ts';
 import { ClockWatch } from '../../fleet/ledger-clock.ts';
+import type { Periodic } from '../../flow/periodic.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import { healthRoutes, metricsRoutes } from '../../http/api/health-routes.ts';
 import { failureRoute } from '../../http/device/download-routes.ts';
@@ -154,7 +155,7 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
 /** Work of an edge besides answering. */
 type Work = {
   readonly clockWatch: ClockWatch;
-  readonly labelFeed: LabelRefresher;
+  readonly labelFeed: Periodic;
   readonly checkInSender: JournalSender;
   readonly failureSender: JournalSender;
 };
@@ -209,7 +210,7 @@ function assembleWork(
       ...{ clock, metrics, log, isTelling: true },
       intervalMs: CLOCK_INTERVAL_MS,
     }),
-    labelFeed: new LabelRefresher(follow, metrics, log),
+    labelFeed: labelPolls(follow, metrics, log),
     checkInSender,
     failureSender,
   };
@@ -267,7 +268,7 @@ async function listen(
 
 async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promise<void> {
   work.clockWatch.stop();
-  work.labelFeed.stop();
+  void work.labelFeed.stop();
   await Promise.all([devices.refresher.stop(), devices.knownPoll.stop(), devices.warmUp.stop()]);
   // Buffered check-ins go into the journal, and to the upstream after the next start.
   await fleet.stop();

@@ -1,0 +1,96 @@
+// Work in turns, one after another, until it is stopped: polls, sweeps, drivers and watches.
+
+import { Unavailable } from '../contract/store-fault.ts';
+
+export type Periodic = {
+  readonly isStopped: boolean;
+  /** Begins the turns, once. */
+  start(): void;
+  /** Takes a turn now, beside the due ones; returns whether it left more to do. */
+  turn(): Promise<boolean>;
+  /** Begins no turn any more, and waits for the latest. */
+  stop(): Promise<void>;
+};
+
+type PeriodicOptions = {
+  /** Milliseconds between the end of a turn and the next one. */
+  readonly everyMs: number;
+  /** Milliseconds before the first turn; default: those between two. */
+  readonly firstMs?: number;
+  /** Milliseconds before the next turn when one has left more to do; default: those between two. */
+  readonly busyMs?: number;
+  /**
+   * Part of `everyMs` by which a wait is shorter at random, so that nodes that started at the same time do
+   * not poll at the same time for ever; default: 0.
+   */
+  readonly jitter?: number;
+  /** Called with the fault of a turn; the next one comes as ever. Without it, no turn may reject. */
+  readonly onFault?: (error: unknown) => void;
+};
+
+/** Returns the turns of `work`, which resolves with true when it left more to do. */
+export function periodic(
+  work: () => Promise<unknown>,
+  { everyMs, firstMs, busyMs, jitter = 0, onFault }: PeriodicOptions,
+): Periodic {
+  let timer: NodeJS.Timeout | undefined;
+  let latest: Promise<unknown> = Promise.resolve();
+  let isStarted = false;
+  let isStopped = false;
+  const turn = (): Promise<boolean> => {
+    const taken = work().catch((error) => {
+      if (onFault === undefined) throw error;
+      onFault(error);
+    });
+    latest = taken;
+    return taken.then((hasMore) => hasMore === true);
+  };
+  const schedule = (ms = everyMs * (1 - jitter * Math.random())): void => {
+    if (isStopped) return;
+    if (ms === 0) void cycle();
+    else timer = setTimeout(cycle, ms).unref();
+  };
+  const cycle = async (): Promise<void> => schedule((await turn()) ? busyMs : undefined);
+  return {
+    get isStopped() {
+      return isStopped;
+    },
+    start() {
+      if (!isStarted) schedule(firstMs);
+      isStarted = true;
+    },
+    turn,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await latest;
+    },
+  };
+}
+
+// Faults that work survives, because it is done again. That a store is away is told by its health; anything
+// else is a bug.
+
+type Observers<Place> = {
+  readonly metrics: { readonly faults: { add(place: Place): void } };
+  readonly log: Readonly<Record<'debug' | 'error', (details: object, message: string) => void>>;
+};
+
+type FaultOptions = {
+  /** Message while a store is away, if it has one of its own; false where nothing is logged then. */
+  readonly waits?: string | false;
+  readonly details?: object;
+};
+
+/** Counts a fault at this place, and logs it: at level error, but at level debug while a store is away. */
+export function tellFault<Place>(
+  { metrics, log }: Observers<Place>,
+  place: Place,
+  error: unknown,
+  message: string,
+  { waits = message, details }: FaultOptions = {},
+): void {
+  metrics.faults.add(place);
+  if (!(error instanceof Unavailable)) log.error({ err: error, ...details }, message);
+  else if (waits !== false) log.debug({ err: error, ...details }, waits);
+}
