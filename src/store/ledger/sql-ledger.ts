@@ -63,7 +63,7 @@ export function createSqlLedger(
   };
 }
 
-/** Those calls. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
+/** Calls of `calls.ts`. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
 type Calls = Omit<typeof calls, 'findApp'> & {
   findApp(sql: Sql, scope: TenantScope, app: string): ReturnType<typeof findApp>;
 };
