@@ -3,7 +3,7 @@
 import type { Approval, ApprovalPage } from '../../contract/approval.ts';
 import { CALL_DEEDS, placeWords } from '../../words/name.ts';
 import { effectText } from '../print/findings-text.ts';
-import { type Column, printableText, printTable, takesColours } from '../print/print-answer.ts';
+import { type Column, fieldColumns, printableText, printTable } from '../print/print-answer.ts';
 import { type Options, withNextPage } from './options.ts';
 
 /** Says that a call waits, and for whom. */
@@ -24,8 +24,7 @@ function deedOf({ request }: Approval): string {
 }
 
 const COLUMNS: readonly Column<Approval>[] = [
-  { label: 'id', value: ({ id }) => id },
-  { label: 'status', value: ({ status }) => status },
+  ...fieldColumns('id', 'status'),
   { label: 'what', value: deedOf },
   { label: 'asked by', value: ({ requestedBy }) => requestedBy },
   { label: 'until', value: ({ status, expiresAt }) => (status === 'pending' ? expiresAt : null) },
@@ -34,7 +33,7 @@ const COLUMNS: readonly Column<Approval>[] = [
 
 /** Returns a page of approvals as a table, and the command for the next page. */
 export function approvalsText({ approvals, next }: ApprovalPage, options: Options): string {
-  const table = printTable(COLUMNS, approvals, 'no approvals', takesColours(process.stdout));
+  const table = printTable(COLUMNS, approvals, 'no approvals');
   return withNextPage(table, 'approval list', options, next === null ? {} : { before: next });
 }
 

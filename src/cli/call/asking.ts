@@ -13,6 +13,11 @@ export type Connect = () => ServiceClient;
 
 type Request = { readonly method: string; readonly path: string; readonly body?: unknown };
 
+/** Makes a request. */
+export function send(method: string, path: string, body?: unknown): Request {
+  return { method, path, body };
+}
+
 /** How a command shows its answer. */
 export type Showing<Answer> = {
   /** Returns what `--json` prints; by default the answer itself. */
@@ -23,14 +28,14 @@ export type Showing<Answer> = {
   readonly isWell?: (answer: Answer) => boolean;
 };
 
-/** Makes a command send one request and show its answer, and adds the option `--json`. */
+/** Makes a command send one request and show its answer, with the option `--json`; returns it. */
 export function asking<Answer = unknown>(
   command: Command,
   connect: Connect,
   request: (options: Options, args: readonly string[]) => Request,
   showing: Showing<Answer> = {},
-): void {
-  answering(
+): Command {
+  return answering(
     command,
     connect,
     async (client, options, args) => {
@@ -44,7 +49,7 @@ export function asking<Answer = unknown>(
 /** Prints lines for people before the command has its answer; with `--json` it prints nothing. */
 export type Say = (text: string) => void;
 
-/** Makes a command show an answer of the service, and adds the option `--json`. */
+/** Makes a command show an answer of the service, with the option `--json`; returns it. */
 export function answering<Answer>(
   command: Command,
   connect: Connect,
@@ -55,9 +60,9 @@ export function answering<Answer>(
     say: Say,
   ) => Promise<Answer>,
   { document = (answer) => answer, text, isWell = () => true }: Showing<Answer> = {},
-): void {
+): Command {
   command.option('--json', 'print one JSON document and nothing else');
-  command.action(async () => {
+  return command.action(async () => {
     const { json, ...options } = command.opts<Options>();
     const say: Say = (line) => {
       if (!json) process.stdout.write(`${line}\n`);

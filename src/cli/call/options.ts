@@ -1,6 +1,6 @@
 // Options of commands: what they hold, how their values are read, and how they are sent in a query.
 
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printableText } from '../print/print-answer.ts';
 
 export type Options = Readonly<
@@ -18,6 +18,19 @@ export function query(values: Readonly<Record<string, unknown>>): string {
 /** Splits an option's value at its commas. */
 export function names(text: string): string[] {
   return text.split(',').map((name) => name.trim());
+}
+
+/** Adds the options that name a release. */
+export function ofRelease(command: Command): Command {
+  return command
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--channel <name>', 'channel')
+    .requiredOption('--version <version>', 'version');
+}
+
+/** Returns an option that takes one of these values. */
+export function choice(flags: string, description: string, values: readonly string[]): Option {
+  return new Option(flags, description).choices(values);
 }
 
 /** Parses an option's value as a whole number. */

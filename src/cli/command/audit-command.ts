@@ -3,12 +3,12 @@
 import type { Command } from 'commander';
 import type { AuditPage } from '../../contract/console.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
-import { asking, type Connect } from '../call/asking.ts';
+import { asking, type Connect, send } from '../call/asking.ts';
 import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
-import { type Column, printTable, takesColours, valueText } from '../print/print-answer.ts';
+import { type Column, fieldColumns, printTable, valueText } from '../print/print-answer.ts';
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { label: 'at', value: ({ at }) => at },
+  ...fieldColumns('at'),
   { label: 'who', value: ({ actor }) => actor },
   { label: 'what', value: ({ action }) => action },
   { label: 'of', value: ({ subject }) => subject },
@@ -18,17 +18,14 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** Adds the command, which calls the console API. */
 export function addAuditCommand(program: Command, connect: Connect): void {
-  asking(
-    program
-      .command('audit')
-      .description('show who changed what, newest first')
-      .requiredOption('--org <id>', 'organization')
-      .option('--limit <n>', 'how many entries (default: 50, at most 1000)', wholeNumber)
-      .option('--before <page>', 'the page that the one before it names'),
-    connect,
-    (options) => ({ method: 'GET', path: `audit?${query(options)}` }),
-    { document: withoutIds, text: auditText },
-  );
+  const command = program
+    .command('audit')
+    .description('show who changed what, newest first')
+    .requiredOption('--org <id>', 'organization')
+    .option('--limit <n>', 'how many entries (default: 50, at most 1000)', wholeNumber)
+    .option('--before <page>', 'the page that the one before it names');
+  const showing = { document: withoutIds, text: auditText };
+  asking(command, connect, (options) => send('GET', `audit?${query(options)}`), showing);
 }
 
 /** Returns the entries of a page without their ids, which only paging needs. */
@@ -37,7 +34,7 @@ function withoutIds({ entries }: AuditPage): unknown {
 }
 
 function auditText({ entries, next }: AuditPage, options: Options): string {
-  const table = printTable(COLUMNS, entries, 'no entries', takesColours(process.stdout));
+  const table = printTable(COLUMNS, entries, 'no entries');
   return withNextPage(table, 'audit', options, next === null ? {} : { before: next });
 }
 

@@ -1,10 +1,18 @@
 // What `--help` says beside the options: which are required, what the environment gives, and an example.
 
-import type { Command, Help, Option } from 'commander';
+import { type Command, Help, type Option } from 'commander';
 import { SERVICE_COMMANDS } from './service-commands.ts';
 
-/** How options are described; commands that are made afterwards have it too. */
+/** Options that stand behind the others. */
+const LAST = ['--json', '--help'];
+
+/** How options are listed and described; commands that are made afterwards have it too. */
 export const HELP: Partial<Help> = {
+  visibleOptions(command: Command) {
+    const options = Help.prototype.visibleOptions.call(this, command);
+    const rank = ({ long }: Option) => LAST.indexOf(long ?? '');
+    return options.toSorted((one, other) => rank(one) - rank(other));
+  },
   optionDescription(option: Option) {
     const { description, mandatory, argChoices } = option;
     const choices = argChoices === undefined ? [] : [`one of ${argChoices.join(', ')}`];

@@ -1,17 +1,17 @@
 // Commands of the operator: they set up organizations, apps, channels, keys and webhooks, and look after the
 // service.
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
 import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import { answering, asking, type Connect } from '../call/asking.ts';
+import { answering, asking, type Connect, send } from '../call/asking.ts';
 import { backupFile } from '../call/backup-file.ts';
-import { names, type Options, query, wholeNumber } from '../call/options.ts';
+import { choice, names, type Options, query, wholeNumber } from '../call/options.ts';
 import { callInParts, type ServiceClient } from '../call/service-client.ts';
 import { findingsText } from '../print/findings-text.ts';
-import { printAnswer, printTable, takesColours } from '../print/print-answer.ts';
+import { fieldColumns, printAnswer, printTable } from '../print/print-answer.ts';
 import { addAuditCommand } from './audit-command.ts';
 import { addDeviceRecordCommands } from './device-commands.ts';
 import { addEdgeCommands } from './edge-commands.ts';
@@ -42,107 +42,63 @@ export function addCommands(program: Command, connect: Connect): void {
 }
 
 function addOrganizationCommands(org: Command, connect: Connect): void {
-  asking(
-    org
-      .command('create')
-      .description('create an organization')
-      .requiredOption('--name <name>', 'what people call it'),
-    connect,
-    ({ name }) => ({ method: 'POST', path: 'organizations', body: { name } }),
+  const create = org.command('create').description('create an organization');
+  asking(create, connect, ({ name }) => send('POST', 'organizations', { name })).requiredOption(
+    '--name <name>',
+    'what people call it',
   );
 }
 
 function addAppCommands(app: Command, connect: Connect): void {
-  asking(
-    app
-      .command('create')
-      .description('create an app')
-      .requiredOption('--org <id>', 'organization it belongs to')
-      .requiredOption('--ref <ref>', 'name in addresses, unique')
-      .requiredOption('--name <name>', 'what people call it')
-      .option('--channels <names>', 'comma-separated (default: stable,beta)', names),
-    connect,
-    ({ org: organization, ref, name, channels }) => ({
-      method: 'POST',
-      path: 'apps',
-      body: { org: organization, ref, name, channels },
-    }),
+  const create = app.command('create').description('create an app');
+  asking(create, connect, ({ org: organization, ref, name, channels }) =>
+    send('POST', 'apps', { org: organization, ref, name, channels }),
+  )
+    .requiredOption('--org <id>', 'organization it belongs to')
+    .requiredOption('--ref <ref>', 'name in addresses, unique')
+    .requiredOption('--name <name>', 'what people call it')
+    .option('--channels <names>', 'comma-separated (default: stable,beta)', names);
+  const change = (name: string, description: string, changed?: object) =>
+    asking(app.command(name).description(description), connect, ({ app: ref, name: called }) =>
+      send('PATCH', 'apps', { app: ref, ...(changed ?? { name: called }) }),
+    ).requiredOption('--app <ref>', 'app');
+  change('rename', 'change what people call an app').requiredOption(
+    '--name <name>',
+    'what people call it',
   );
-  addAppChange(app, connect, ['rename', 'change what people call an app'], ({ name }) => ({
-    name,
-  })).requiredOption('--name <name>', 'what people call it');
   const archived = 'let an app take no more releases; its devices are answered as before';
-  addAppChange(app, connect, ['archive', archived], () => ({ archived: true }));
-  addAppChange(app, connect, ['restore', 'bring an archived app back'], () => ({
-    archived: false,
-  }));
-}
-
-/** Adds a command that changes an app in one way. */
-function addAppChange(
-  app: Command,
-  connect: Connect,
-  [name, description]: readonly [string, string],
-  change: (options: Options) => object,
-): Command {
-  const command = app.command(name).description(description).requiredOption('--app <ref>', 'app');
-  asking(command, connect, (options) => ({
-    method: 'PATCH',
-    path: 'apps',
-    body: { app: options.app, ...change(options) },
-  }));
-  return command;
+  change('archive', archived, { archived: true });
+  change('restore', 'bring an archived app back', { archived: false });
 }
 
 function addChannelCommands(channel: Command, connect: Connect): void {
+  const create = channel.command('create').description('add a channel to an app');
+  asking(create, connect, ({ app, name }) => send('POST', 'channels', { app, name }))
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--name <name>', 'channel');
   asking(
-    channel
-      .command('create')
-      .description('add a channel to an app')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--name <name>', 'channel'),
+    channel.command('update').description('change what a channel asks of its devices'),
     connect,
-    ({ app, name }) => ({ method: 'POST', path: 'channels', body: { app, name } }),
-  );
-  asking(
-    channel
-      .command('update')
-      .description('change what a channel asks of its devices')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--name <name>', 'channel')
-      .option('--minimum-supported-version <version>', 'devices below must update ("" clears it)')
-      .option('--default-rollout <percent>', 'rollout of new releases', wholeNumber)
-      .addOption(
-        new Option('--update-mode <mode>', 'how updates are announced').choices(UPDATE_MODES),
-      )
-      .addOption(
-        new Option('--require-signature <whether>', 'offer signed artifacts only').choices([
-          'true',
-          'false',
-        ]),
-      )
-      .option('--follows <channel>', 'channel whose releases its devices get too, or none')
-      .addOption(
-        new Option('--approvals <who>', 'who approves what widens exposure').choices(
-          APPROVAL_MODES,
-        ),
-      )
-      .option('--approval-days <n>', 'days after which a request expires', wholeNumber),
-    connect,
-    ({ minimumSupportedVersion, requireSignature, follows, ...options }) => ({
-      method: 'PATCH',
-      path: 'channels',
-      body: {
+    ({ minimumSupportedVersion: minimum, requireSignature, follows, ...options }) =>
+      send('PATCH', 'channels', {
         ...options,
-        ...(requireSignature === undefined
-          ? {}
-          : { requireSignature: requireSignature === 'true' }),
-        minimumSupportedVersion: minimumSupportedVersion === '' ? null : minimumSupportedVersion,
+        requireSignature: requireSignature && requireSignature === 'true',
+        minimumSupportedVersion: minimum === '' ? null : minimum,
         follows: follows === 'none' ? null : follows,
-      },
-    }),
+      }),
     { text: channelText },
-  );
+  )
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--name <name>', 'channel')
+    .option('--minimum-supported-version <version>', 'devices below must update ("" clears it)')
+    .option('--default-rollout <percent>', 'rollout of new releases', wholeNumber)
+    .addOption(choice('--update-mode <mode>', 'how updates are announced', UPDATE_MODES))
+    .addOption(
+      choice('--require-signature <whether>', 'offer signed artifacts only', ['true', 'false']),
+    )
+    .option('--follows <channel>', 'channel whose releases its devices get too, or none')
+    .addOption(choice('--approvals <who>', 'who approves what widens exposure', APPROVAL_MODES))
+    .option('--approval-days <n>', 'days after which a request expires', wholeNumber);
 }
 
 /** Returns the settings of a channel, and what they leave open. */
@@ -152,74 +108,57 @@ function channelText({ findings, ...channel }: ChangedChannel): string {
 }
 
 function addKeyCommands(key: Command, connect: Connect): void {
-  asking(
-    key
-      .command('create')
-      .description('mint a key; its secret is shown this once')
-      .requiredOption('--org <id>', 'organization')
-      .requiredOption('--name <name>', 'what it is for')
-      .option('--apps <refs>', 'comma-separated: the only apps that it may name', names)
-      .option(
-        '--may <rights>',
-        `comma-separated, of ${KEY_RIGHTS.join(', ')} (default: all)`,
-        names,
-      )
-      .option('--expires-at <time>', 'end of its validity, e.g. 2027-01-31T00:00:00Z'),
-    connect,
-    (options) => ({ method: 'POST', path: 'keys', body: options }),
-  );
-  asking(
-    key.command('revoke <key-id>').description('revoke a key, at once'),
-    connect,
-    (_options, [id = '']) => ({ method: 'POST', path: `keys/${encodeURIComponent(id)}/revoke` }),
+  const create = key.command('create').description('mint a key; its secret is shown this once');
+  asking(create, connect, (options) => send('POST', 'keys', options))
+    .requiredOption('--org <id>', 'organization')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--apps <refs>', 'comma-separated: the only apps that it may name', names)
+    .option('--may <rights>', `comma-separated, of ${KEY_RIGHTS.join(', ')} (default: all)`, names)
+    .option('--expires-at <time>', 'end of its validity, e.g. 2027-01-31T00:00:00Z');
+  const revoke = key.command('revoke <key-id>').description('revoke a key, at once');
+  asking(revoke, connect, (_options, [id = '']) =>
+    send('POST', `keys/${encodeURIComponent(id)}/revoke`),
   );
 }
 
 function addWebhookCommands(program: Command, connect: Connect): void {
   const webhook = program.command('webhook').description("releases from an app's code host");
+  const enable = webhook
+    .command('enable')
+    .description('let a code host announce releases; the secret is shown this once');
   asking(
-    withSettings(
-      webhook
-        .command('enable')
-        .description('let a code host announce releases; the secret is shown this once'),
-    ),
+    withSettings(enable),
     connect,
-    (options) => ({ method: 'POST', path: 'webhooks', body: webhookSettings(options) }),
+    (options) => send('POST', 'webhooks', webhookSettings(options)),
     { text: enabledText },
   );
-  asking(
-    withSettings(
-      webhook.command('update').description('change how releases come; the secret stays'),
-    ).option('--no-hold', 'let releases land published'),
-    connect,
-    (options) => ({ method: 'PATCH', path: 'webhooks', body: webhookSettings(options) }),
-  );
-  asking(
-    webhook
-      .command('disable')
-      .description('refuse what the code host sends, and forget the secret')
-      .requiredOption('--app <ref>', 'app')
-      .option('--provider <name>', `${PROVIDERS}; all unless given`),
-    connect,
-    ({ app, provider }) => ({ method: 'POST', path: 'webhooks/disable', body: { app, provider } }),
-  );
-  asking(
-    webhook
-      .command('show')
-      .description('show whether it is on, and its last deliveries')
-      .requiredOption('--app <ref>', 'app'),
-    connect,
-    ({ app }) => ({ method: 'GET', path: `webhooks?${query({ app })}` }),
-    { text: webhooksText },
-  );
+  const update = webhook
+    .command('update')
+    .description('change how releases come; the secret stays');
+  asking(withSettings(update), connect, (options) =>
+    send('PATCH', 'webhooks', webhookSettings(options)),
+  ).option('--no-hold', 'let releases land published');
+  const disable = webhook
+    .command('disable')
+    .description('refuse what the code host sends, and forget the secret');
+  asking(disable, connect, ({ app, provider }) =>
+    send('POST', 'webhooks/disable', { app, provider }),
+  )
+    .requiredOption('--app <ref>', 'app')
+    .option('--provider <name>', `${PROVIDERS}; all unless given`);
+  const show = webhook
+    .command('show')
+    .description('show whether it is on, and its last deliveries');
+  asking(show, connect, ({ app }) => send('GET', `webhooks?${query({ app })}`), {
+    text: webhooksText,
+  }).requiredOption('--app <ref>', 'app');
 }
 
 /** Returns the webhooks of an app and their last deliveries, as tables. */
 function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']): string {
-  const isColoured = takesColours(process.stdout);
   const hooks = printTable(
     [
-      { label: 'provider', value: ({ provider }) => provider },
+      ...fieldColumns('provider'),
       { label: 'state', value: ({ enabled }) => (enabled ? 'on' : 'off') },
       { label: 'tag prefix', value: ({ tagPrefix }) => tagPrefix },
       { label: 'hold', value: ({ hold }) => (hold ? 'yes' : 'no') },
@@ -229,20 +168,15 @@ function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']):
     ],
     webhooks,
     'no webhooks',
-    isColoured,
   );
   const table = printTable(
     [
-      { label: 'at', value: ({ at }) => at },
-      { label: 'provider', value: ({ provider }) => provider },
+      ...fieldColumns('at', 'provider'),
       { label: 'event', value: ({ event, action }) => [event, action].filter(Boolean).join(' ') },
-      { label: 'outcome', value: ({ outcome }) => outcome },
-      { label: 'version', value: ({ version }) => version },
-      { label: 'reason', value: ({ reason }) => reason },
+      ...fieldColumns('outcome', 'version', 'reason'),
     ],
     deliveries,
     'no deliveries',
-    isColoured,
   );
   return [hooks, '', table].join('\n');
 }
@@ -258,13 +192,10 @@ function enabledText(answer: ConsoleAnswers['POST webhooks']): string {
 
 function addSecretCommands(program: Command, connect: Connect): void {
   const secrets = program.command('secrets').description('secrets at rest');
-  answering(
-    secrets
-      .command('reseal')
-      .description('encrypt webhook secrets under the first of several SECRET_KEYs'),
-    connect,
-    reseal,
-  );
+  const command = secrets
+    .command('reseal')
+    .description('encrypt webhook secrets under the first of several SECRET_KEYs');
+  answering(command, connect, reseal);
 }
 
 /** Adds the options that name a webhook and its settings. */
@@ -313,22 +244,12 @@ function addBackupCommand(program: Command, connect: Connect): void {
 
 function addAccountCommands(program: Command, connect: Connect): void {
   const account = program.command('account').description('accounts of people');
-  asking(
-    account
-      .command('reset-password <email>')
-      .description('make a link that sets a new password; it works once, for an hour'),
-    connect,
-    (_options, [email = '']) => ({
-      method: 'POST',
-      path: 'accounts/reset-password',
-      body: { email },
-    }),
-  );
-  asking(
-    account
-      .command('recover <email>')
-      .description('make a link that removes lost passkeys; it works once, for a day'),
-    connect,
-    (_options, [email = '']) => ({ method: 'POST', path: 'accounts/recover', body: { email } }),
-  );
+  const link = (name: string, description: string) =>
+    asking(
+      account.command(`${name} <email>`).description(description),
+      connect,
+      (_options, [email = '']) => send('POST', `accounts/${name}`, { email }),
+    );
+  link('reset-password', 'make a link that sets a new password; it works once, for an hour');
+  link('recover', 'make a link that removes lost passkeys; it works once, for a day');
 }

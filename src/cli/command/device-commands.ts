@@ -4,15 +4,14 @@ import type { Command } from 'commander';
 import type { DevicePage, DeviceRecord, PurgedDevices } from '../../contract/console-fleet.ts';
 import { isFoldedAway } from '../../contract/text.ts';
 import { countWords } from '../../words/name.ts';
-import { answering, asking, type Connect } from '../call/asking.ts';
+import { answering, asking, type Connect, send } from '../call/asking.ts';
 import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
 import { callInParts, type ServiceClient } from '../call/service-client.ts';
-import { type Column, printTable, takesColours, valueText } from '../print/print-answer.ts';
+import { type Column, fieldColumns, printTable, valueText } from '../print/print-answer.ts';
 
 const COLUMNS: readonly Column<DeviceRecord>[] = [
   { label: 'device', value: ({ deviceId }) => deviceId },
-  { label: 'version', value: ({ version }) => version },
-  { label: 'channel', value: ({ channel }) => channel },
+  ...fieldColumns('version', 'channel'),
   {
     label: 'platform',
     value: ({ platform, arch }) => [platform, arch].filter(Boolean).join('/'),
@@ -44,26 +43,22 @@ export function addDeviceRecordCommands(program: Command, connect: Connect): voi
       if (options.app === undefined) {
         devices.error("error: required option '--app <ref>' not specified");
       }
-      return { method: 'GET', path: `devices?${query(options)}` };
+      return send('GET', `devices?${query(options)}`);
     },
     { text: devicesText },
   );
-  answering(
-    devices
-      .command('purge')
-      .description('delete devices that should not be on record, such as invented ones')
-      .requiredOption('--app <ref>', 'app')
-      .requiredOption('--first-seen-after <time>', 'only devices first seen after it (RFC 3339)')
-      .option('--version <version>', 'only devices that run it')
-      .option('--dry-run', 'count them and delete none'),
-    connect,
-    purge,
-    { text: purgedText },
-  );
+  const command = devices
+    .command('purge')
+    .description('delete devices that should not be on record, such as invented ones')
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--first-seen-after <time>', 'only devices first seen after it (RFC 3339)')
+    .option('--version <version>', 'only devices that run it')
+    .option('--dry-run', 'count them and delete none');
+  answering(command, connect, purge, { text: purgedText });
 }
 
 function devicesText({ devices, next }: DevicePage, options: Options): string {
-  const table = printTable(COLUMNS, devices, 'no devices', takesColours(process.stdout));
+  const table = printTable(COLUMNS, devices, 'no devices');
   return withNextPage(table, 'devices', options, next === null ? {} : { after: next });
 }
 

@@ -3,20 +3,15 @@
 import type { Command } from 'commander';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import type { ListedEdgeToken } from '../../contract/edge.ts';
-import { asking, type Connect } from '../call/asking.ts';
-import type { Column } from '../print/print-answer.ts';
-import { listing } from './list-commands.ts';
+import { asking, type Connect, send } from '../call/asking.ts';
+import { type Column, fieldColumns } from '../print/print-answer.ts';
+import { listing, STATE } from './list-commands.ts';
 
 const COLUMNS: readonly Column<ListedEdgeToken>[] = [
-  { label: 'id', value: ({ id }) => id },
-  { label: 'name', value: ({ name }) => name },
+  ...fieldColumns('id', 'name'),
   { label: 'organization', value: ({ org }) => org ?? 'all' },
   { label: 'begins with', value: ({ prefix }) => prefix },
-  {
-    label: 'state',
-    value: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked'),
-    paint: ({ revokedAt }) => (revokedAt === null ? 'green' : 'red'),
-  },
+  STATE,
   { label: 'created', value: ({ createdAt }) => createdAt },
 ];
 
@@ -33,7 +28,7 @@ export function addEdgeCommands(program: Command, connect: Connect): void {
     if ((org === undefined) === (all === undefined)) {
       create.error("error: either option '--org <id>' or option '--all' is needed");
     }
-    return { method: 'POST', path: 'edge-tokens', body: { name, org: org ?? null } };
+    return send('POST', 'edge-tokens', { name, org: org ?? null });
   });
   listing(group.command('list').description('list the tokens of edges'), connect, {
     path: () => 'edge-tokens',
@@ -41,9 +36,7 @@ export function addEdgeCommands(program: Command, connect: Connect): void {
     as: 'tokens',
     columns: COLUMNS,
   });
-  asking(
-    group.command('revoke <token-id>').description('revoke a token, within five seconds'),
-    connect,
-    (_options, [id = '']) => ({ method: 'POST', path: 'edge-tokens/revoke', body: { id } }),
-  );
+  const revoke = group.command('revoke <token-id>');
+  revoke.description('revoke a token, within five seconds');
+  asking(revoke, connect, (_options, [id = '']) => send('POST', 'edge-tokens/revoke', { id }));
 }

@@ -15,7 +15,7 @@ import { type ServiceClient, ServiceError, Waits } from '../call/service-client.
 import { readUpdateFile, refuseStaged } from '../call/update-file.ts';
 import { UsageError } from '../call/usage-error.ts';
 import { errorsText, findingsText, isError } from '../print/findings-text.ts';
-import { printableText, printTable, takesColours } from '../print/print-answer.ts';
+import { fieldColumns, printableText, printTable } from '../print/print-answer.ts';
 
 /** Release to be brought, and the names of its files that devices cannot install. */
 type Brought = {
@@ -224,13 +224,11 @@ function releaseOf(release: GithubRelease, app: string, channel: string): Brough
 function textOf({ releases, notice }: Imported): string {
   const table = printTable(
     [
-      { label: 'version', value: ({ version }) => version },
-      { label: 'outcome', value: ({ outcome }) => outcome },
+      ...fieldColumns('version', 'outcome'),
       { label: 'passed over', value: ({ passedOver }) => passedOver?.join(', ') },
     ],
     releases,
     'no releases',
-    takesColours(process.stdout),
   );
   return notice === undefined ? table : `${table}\n${printableText(notice)}`;
 }

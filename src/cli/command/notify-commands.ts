@@ -1,6 +1,6 @@
 // Commands that say where an organization's events are told.
 
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import {
   DESTINATION_KINDS,
@@ -8,16 +8,14 @@ import {
   type MailRecipient,
   type NotificationDelivery,
 } from '../../contract/notification.ts';
-import { answering, asking, type Connect } from '../call/asking.ts';
-import { names, type Options, query } from '../call/options.ts';
+import { answering, asking, type Connect, send } from '../call/asking.ts';
+import { choice, names, type Options, query } from '../call/options.ts';
 import { ServiceError } from '../call/service-client.ts';
-import type { Column } from '../print/print-answer.ts';
+import { type Column, fieldColumns } from '../print/print-answer.ts';
 import { listing } from './list-commands.ts';
 
 const COLUMNS: readonly Column<Destination>[] = [
-  { label: 'id', value: ({ id }) => id },
-  { label: 'name', value: ({ name }) => name },
-  { label: 'kind', value: ({ kind }) => kind },
+  ...fieldColumns('id', 'name', 'kind'),
   { label: 'to', value: ({ url, to }) => url ?? to },
   { label: 'events', value: ({ events }) => events?.join(', ') ?? 'all' },
   { label: 'apps', value: ({ apps }) => apps?.join(', ') ?? 'all' },
@@ -62,63 +60,42 @@ export function addNotifyCommands(program: Command, connect: Connect): void {
   const group = program
     .command('notify')
     .description('where events are told: webhooks, Slack, mail');
-  answering(
-    group
-      .command('add')
-      .description("tell an organization's events somewhere; a webhook's secret is shown this once")
-      .requiredOption('--org <id>', 'organization')
-      .addOption(
-        new Option('--kind <kind>', 'how it is told')
-          .choices(DESTINATION_KINDS)
-          .makeOptionMandatory(),
-      )
-      .option('--url <url>', 'address of a webhook, or of an incoming webhook of Slack')
-      .option(
-        '--to <email>',
-        'who gets the mails; one who is no member confirms a mailed link first',
-      )
-      .option('--events <names>', 'only these, e.g. plan.tripped,release.* (default: all)', names)
-      .option('--apps <refs>', 'only of these apps (default: all)', names)
-      .requiredOption('--name <name>', 'what it is for'),
-    connect,
-    (client, options) =>
-      client.call('POST', 'destinations', options).catch((error: unknown) => {
-        throw error instanceof ServiceError ? withSetting(error, options) : error;
-      }),
+  const add = group
+    .command('add')
+    .description("tell an organization's events somewhere; a webhook's secret is shown this once")
+    .requiredOption('--org <id>', 'organization')
+    .addOption(choice('--kind <kind>', 'how it is told', DESTINATION_KINDS).makeOptionMandatory())
+    .option('--url <url>', 'address of a webhook, or of an incoming webhook of Slack')
+    .option('--to <email>', 'who gets the mails; one who is no member confirms a mailed link first')
+    .option('--events <names>', 'only these, e.g. plan.tripped,release.* (default: all)', names)
+    .option('--apps <refs>', 'only of these apps (default: all)', names)
+    .requiredOption('--name <name>', 'what it is for');
+  answering(add, connect, (client, options) =>
+    client.call('POST', 'destinations', options).catch((error: unknown) => {
+      throw error instanceof ServiceError ? withSetting(error, options) : error;
+    }),
   );
-  listing(
-    group
-      .command('list')
-      .description("list where an organization's events are told")
-      .requiredOption('--org <id>', 'organization'),
-    connect,
-    {
-      path: ({ org }) => `destinations?${query({ org })}`,
-      rows: ({ destinations }: ConsoleAnswers['GET destinations']) => destinations,
-      as: 'destinations',
-      columns: COLUMNS,
-    },
-  );
+  const list = group.command('list').description("list where an organization's events are told");
+  listing(list, connect, {
+    path: ({ org }) => `destinations?${query({ org })}`,
+    rows: ({ destinations }: ConsoleAnswers['GET destinations']) => destinations,
+    as: 'destinations',
+    columns: COLUMNS,
+  }).requiredOption('--org <id>', 'organization');
   asking(
     group.command('test <destination-id>').description('send the event `test` to a destination'),
     connect,
-    (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/test'), body: {} }),
+    (_options, [id = '']) => send('POST', pathOf(id, '/test'), {}),
     { text: sentText },
   );
-  asking(
-    group
-      .command('send-link <destination-id>')
-      .description('mail the link again with which a recipient who is no member confirms'),
-    connect,
-    (_options, [id = '']) => ({ method: 'POST', path: pathOf(id, '/link'), body: {} }),
-  );
-  asking(
-    group
-      .command('remove <destination-id>')
-      .description('tell nothing there any more, and forget what was'),
-    connect,
-    (_options, [id = '']) => ({ method: 'DELETE', path: pathOf(id) }),
-  );
+  const link = group
+    .command('send-link <destination-id>')
+    .description('mail the link again with which a recipient who is no member confirms');
+  asking(link, connect, (_options, [id = '']) => send('POST', pathOf(id, '/link'), {}));
+  const remove = group
+    .command('remove <destination-id>')
+    .description('tell nothing there any more, and forget what was');
+  asking(remove, connect, (_options, [id = '']) => send('DELETE', pathOf(id)));
 }
 
 function sentText({ delivery }: SentTest): string {

@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import { PLAN_ACTIONS, type PlanAction } from '../../contract/rollout-plan.ts';
-import { asking, type Connect } from '../call/asking.ts';
-import { query } from '../call/options.ts';
+import { asking, type Connect, send } from '../call/asking.ts';
+import { ofRelease, query } from '../call/options.ts';
 import { planText } from '../print/plan-text.ts';
 import { addPlanSetCommand } from './plan-set-command.ts';
 
@@ -21,28 +21,16 @@ export function addPlanCommands(program: Command, connect: Connect): void {
     .description('rollouts that raise and stop themselves, with SLUICE_KEY');
   const set = ofRelease(plan.command('set').description('plan the rollout of a release'));
   addPlanSetCommand(set, connect);
-  asking(
-    ofRelease(plan.command('show').description('show the plan of a release, and its health')),
-    connect,
-    (options) => ({ method: 'GET', path: `releases/plan?${query(options)}` }),
-    { text: planText },
+  const show = ofRelease(
+    plan.command('show').description('show the plan of a release, and its health'),
   );
+  asking(show, connect, (options) => send('GET', `releases/plan?${query(options)}`), {
+    text: planText,
+  });
   for (const action of PLAN_ACTIONS) {
-    asking(
-      ofRelease(plan.command(action).description(DESCRIPTIONS[action])).option(
-        '--reason <text>',
-        'why, for the audit',
-      ),
-      connect,
-      (options) => ({ method: 'PATCH', path: 'releases/plan', body: { ...options, action } }),
-      { text: planText },
-    );
+    const command = ofRelease(plan.command(action).description(DESCRIPTIONS[action]));
+    asking(command, connect, (options) => send('PATCH', 'releases/plan', { ...options, action }), {
+      text: planText,
+    }).option('--reason <text>', 'why, for the audit');
   }
-}
-
-function ofRelease(command: Command): Command {
-  return command
-    .requiredOption('--app <ref>', 'app')
-    .requiredOption('--channel <name>', 'channel')
-    .requiredOption('--version <version>', 'version');
 }

@@ -1,6 +1,6 @@
 // The command that plans the rollout of a release.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import {
   BLIND_EFFECTS,
@@ -12,7 +12,7 @@ import {
   WEEK_DAYS,
 } from '../../contract/rollout-plan.ts';
 import { answering, type Connect, type Say } from '../call/asking.ts';
-import { type Options, wholeNumber } from '../call/options.ts';
+import { choice, type Options, wholeNumber } from '../call/options.ts';
 import type { ServiceClient } from '../call/service-client.ts';
 import { UsageError } from '../call/usage-error.ts';
 import { effectText, findingsText } from '../print/findings-text.ts';
@@ -49,12 +49,10 @@ export function addPlanSetCommand(command: Command, connect: Connect): void {
       'when steps begin, e.g. "mon-fri 09:00-17:00 Europe/Berlin"',
       hours,
     )
-    .addOption(new Option('--on-trip <effect>', 'what a limit does').choices(TRIP_EFFECTS))
-    .addOption(new Option('--on-blind <effect>', 'what too few devices do').choices(BLIND_EFFECTS))
+    .addOption(choice('--on-trip <effect>', 'what a limit does', TRIP_EFFECTS))
+    .addOption(choice('--on-blind <effect>', 'what too few devices do', BLIND_EFFECTS))
     .option('--patience-minutes <n>', 'time for which it waits for more devices', wholeNumber)
-    .addOption(
-      new Option('--source <source>', 'push: devices reported with a key').choices(['push']),
-    );
+    .addOption(choice('--source <source>', 'push: devices reported with a key', ['push']));
   for (const [flag, , description, isWhole] of GUARDS) {
     command.option(flag, description, isWhole ? wholeNumber : number);
   }
@@ -67,7 +65,7 @@ export function addPlanSetCommand(command: Command, connect: Connect): void {
 
 /** Returns the option of a ready-made plan. */
 export function presetOption(flags: string): Option {
-  return new Option(flags, 'ready-made steps and limits').choices(PLAN_PRESET_NAMES);
+  return choice(flags, 'ready-made steps and limits', PLAN_PRESET_NAMES);
 }
 
 /** Says what the plan would do before it is made. */

@@ -1,7 +1,7 @@
 // Commands that publishers and their pipelines call with an API key: releases, and why a device gets what it
 // gets.
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { DryRunAnswer } from '../../contract/dry-run.ts';
 import type { Explanation } from '../../contract/explanation.ts';
 import {
@@ -12,11 +12,18 @@ import {
 } from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
-import { answering, asking, type Connect } from '../call/asking.ts';
-import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
+import { answering, asking, type Connect, send } from '../call/asking.ts';
+import {
+  choice,
+  type Options,
+  ofRelease,
+  query,
+  wholeNumber,
+  withNextPage,
+} from '../call/options.ts';
 import { type ServiceClient, ServiceError } from '../call/service-client.ts';
 import { effectText, findingsText } from '../print/findings-text.ts';
-import { type Colour, printAnswer, printTable, takesColours } from '../print/print-answer.ts';
+import { type Colour, fieldColumns, printAnswer, printTable } from '../print/print-answer.ts';
 import { releaseText, type ShownRelease, stateText, targetsText } from '../print/release-text.ts';
 import { addApprovalCommands } from './approval-commands.ts';
 import { addDeviceCommand } from './device-commands.ts';
@@ -46,26 +53,22 @@ export function addReleaseCommands(program: Command, connect: Connect): void {
 }
 
 function addReadingCommands(release: Command, connect: Connect): void {
-  asking(
-    release
-      .command('list')
-      .description('list releases with their state, newest first')
-      .option('--app <ref>', 'only of this app')
-      .option('--channel <name>', 'only of this channel')
-      .option('--version <version>', 'only this version')
-      .addOption(new Option('--status <status>', 'only of this status').choices(RELEASE_STATUSES))
-      .option('--page <n>', 'which page', wholeNumber)
-      .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber),
-    connect,
-    (options) => ({ method: 'GET', path: `releases?${query({ ...options, standing: true })}` }),
-    { text: listText },
-  );
-  answering(
-    named(release.command('show').description('show a release, how it is served, and who runs it')),
-    connect,
-    show,
-    { text: releaseText },
-  );
+  const list = release
+    .command('list')
+    .description('list releases with their state, newest first')
+    .option('--app <ref>', 'only of this app')
+    .option('--channel <name>', 'only of this channel')
+    .option('--version <version>', 'only this version')
+    .addOption(choice('--status <status>', 'only of this status', RELEASE_STATUSES))
+    .option('--page <n>', 'which page', wholeNumber)
+    .option('--per-page <n>', 'how many releases (default: 20, at most 100)', wholeNumber);
+  const listed = (options: Options) => query({ ...options, standing: true });
+  asking(list, connect, (options) => send('GET', `releases?${listed(options)}`), {
+    text: listText,
+  });
+  const one = release.command('show');
+  one.description('show a release, how it is served, and who runs it');
+  answering(ofRelease(one), connect, show, { text: releaseText });
 }
 
 async function show(client: ServiceClient, options: Options): Promise<ShownRelease> {
@@ -86,14 +89,11 @@ const STATUS_COMMANDS: readonly (readonly [string, string, ReleaseStatus])[] = [
 ];
 
 function addServingCommands(release: Command, connect: Connect): void {
-  controlling(
-    release
-      .command('rollout')
-      .description('offer a release to so many percent of the devices')
-      .argument('<percent>', 'percentage, 0 to 100', percentage),
-    connect,
-    ([percent = '']) => ({ rollout: Number(percent) }),
-  );
+  const rollout = release
+    .command('rollout')
+    .description('offer a release to so many percent of the devices')
+    .argument('<percent>', 'percentage, 0 to 100', percentage);
+  controlling(rollout, connect, ([percent = '']) => ({ rollout: Number(percent) }));
   for (const [name, description, status] of STATUS_COMMANDS) {
     controlling(release.command(name).description(description), connect, () => ({ status }));
   }
@@ -104,56 +104,37 @@ function controlling(
   connect: Connect,
   change: (args: readonly string[]) => Readonly<Record<string, unknown>>,
 ): void {
-  named(command)
+  asking(
+    ofRelease(command),
+    connect,
+    ({ dryRun, ...options }, args) => {
+      const path = dryRun === true ? 'releases?dryRun=true' : 'releases';
+      return send('PATCH', path, { ...options, ...change(args) });
+    },
+    { text: changedText },
+  )
     .option('--reason <text>', 'why, for the audit')
     .option('--dry-run', 'say what it would do, and change nothing');
-  asking(
-    command,
-    connect,
-    ({ dryRun, ...options }, args) => ({
-      method: 'PATCH',
-      path: dryRun === true ? 'releases?dryRun=true' : 'releases',
-      body: { ...options, ...change(args) },
-    }),
-    { text: changedText },
-  );
 }
 
 function addMovingCommands(release: Command, connect: Connect): void {
   addPromoteCommand(release, connect);
-  asking(
-    named(release.command('withdraw'))
-      .description('remove a release that nobody was offered: its version is free again')
-      .option('--reason <text>', 'why, for the audit'),
-    connect,
-    (body) => ({ method: 'DELETE', path: 'releases', body }),
-    { text: changedText },
-  );
+  const withdraw = ofRelease(release.command('withdraw'))
+    .description('remove a release that nobody was offered: its version is free again')
+    .option('--reason <text>', 'why, for the audit');
+  asking(withdraw, connect, (body) => send('DELETE', 'releases', body), { text: changedText });
 }
 
 function addExplainCommand(program: Command, connect: Connect): void {
   asking(
-    program
-      .command('explain')
-      .description('say why a device gets what it gets, with SLUICE_KEY')
-      .requiredOption('--app <ref>', 'app')
-      .option('--channel <name>', 'channel (default: the one that the device asked last)')
-      .requiredOption('--device <id>', 'device'),
+    program.command('explain').description('say why a device gets what it gets, with SLUICE_KEY'),
     connect,
-    ({ device: deviceId, ...options }) => ({
-      method: 'GET',
-      path: `explain?${query({ ...options, deviceId })}`,
-    }),
+    ({ device: deviceId, ...options }) => send('GET', `explain?${query({ ...options, deviceId })}`),
     { text: explanationText },
-  );
-}
-
-/** Adds the options that name a release. */
-function named(command: Command): Command {
-  return command
+  )
     .requiredOption('--app <ref>', 'app')
-    .requiredOption('--channel <name>', 'channel')
-    .requiredOption('--version <version>', 'version');
+    .option('--channel <name>', 'channel (default: the one that the device asked last)')
+    .requiredOption('--device <id>', 'device');
 }
 
 const COLOURS: Readonly<Partial<Record<StandingState, Colour>>> = {
@@ -173,9 +154,7 @@ type ListedReleases = {
 function listText({ releases, total }: ListedReleases, options: Options): string {
   const table = printTable(
     [
-      { label: 'version', value: ({ version }) => version },
-      { label: 'app', value: ({ app }) => app },
-      { label: 'channel', value: ({ channel }) => channel },
+      ...fieldColumns('version', 'app', 'channel'),
       {
         label: 'state',
         value: ({ status, standing }) => (standing === undefined ? status : stateText(standing)),
@@ -187,7 +166,6 @@ function listText({ releases, total }: ListedReleases, options: Options): string
     ],
     releases,
     'no releases',
-    takesColours(process.stdout),
   );
   if (releases.length >= total) return table;
   const [page, perPage] = [Number(options.page ?? 1), Number(options.perPage ?? PER_PAGE)];
@@ -212,10 +190,7 @@ function changedText({ release, findings, effect }: Changed): string {
 function explanationText({ decision, device, candidates }: Explanation): string {
   const table = printTable(
     [
-      { label: 'version', value: ({ version }) => version },
-      { label: 'channel', value: ({ channel }) => channel },
-      { label: 'verdict', value: ({ verdict }) => verdict },
-      { label: 'bucket', value: ({ bucket }) => bucket },
+      ...fieldColumns('version', 'channel', 'verdict', 'bucket'),
       { label: 'below', value: ({ threshold }) => threshold },
       {
         label: 'unmet',
@@ -225,7 +200,6 @@ function explanationText({ decision, device, candidates }: Explanation): string 
     ],
     candidates,
     'no candidates',
-    takesColours(process.stdout),
   );
   const offer = `${decision.reason}: ${decision.update?.version ?? 'nothing'}`;
   return [offer, printAnswer(device), '', table].join('\n');

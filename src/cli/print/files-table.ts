@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import type { Artifact } from '../../contract/resource.ts';
 import { artifactFormat, decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
-import { type Column, printTable, takesColours } from './print-answer.ts';
+import { type Column, printTable } from './print-answer.ts';
 
 /** Row of the table: the fields of an artifact that people look at. */
 export type FileRow = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
@@ -37,13 +37,13 @@ export function fileRow(artifact: Artifact): FileRow {
 
 /** Returns the table of files that are published from this machine. */
 export function filesText(files: readonly FileRow[]): string {
-  return printTable(COLUMNS, files, 'no files', takesColours(process.stdout));
+  return printTable(COLUMNS, files, 'no files');
 }
 
 /** Returns the table of files that were published, with their addresses. */
 export function publishedFilesText(artifacts: readonly Artifact[]): string {
   const columns = [...COLUMNS, ADDRESS];
-  return printTable(columns, artifacts.map(fileRow), 'no files', takesColours(process.stdout));
+  return printTable(columns, artifacts.map(fileRow), 'no files');
 }
 
 /** Returns the name of a file, and that in its address where it is another one. */

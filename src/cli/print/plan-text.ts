@@ -7,7 +7,7 @@ import {
   SIGNALS,
   type UnstoredPlan,
 } from '../../contract/rollout-plan.ts';
-import { printAnswer, printTable, takesColours } from './print-answer.ts';
+import { printAnswer, printTable } from './print-answer.ts';
 
 type ShownPlan = { readonly plan: RolloutPlan | UnstoredPlan; readonly health?: Health };
 
@@ -27,7 +27,6 @@ export function planText({ plan, health }: ShownPlan): string {
     ],
     steps,
     'no steps',
-    takesColours(process.stdout),
   );
   const place = step === null ? 'none yet' : `${step + 1} of ${steps.length}`;
   const hours = raiseBetween === null ? 'any' : hoursText(raiseBetween);
@@ -60,7 +59,6 @@ export function healthText({ offered, installed, verdict, ...health }: Health): 
     ],
     SIGNALS,
     'no signals',
-    takesColours(process.stdout),
   );
   const networks = SIGNALS.flatMap((signal) => {
     const { network } = health.rates[signal];

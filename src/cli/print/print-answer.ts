@@ -46,11 +46,20 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Column of a table; `paint` names the colour of a value, on terminals only. */
 export type Column<Row> = {
   readonly label: string;
-  readonly value: (row: Row) => string | number | null | undefined;
+  readonly value: (row: Row) => Cell;
   readonly paint?: (row: Row) => Colour | undefined;
   /** Length from which on a value is cut; `--json` has it whole. */
   readonly lengthMax?: number;
 };
+
+type Cell = string | number | null | undefined;
+
+/** Returns columns of fields under their own names. */
+export function fieldColumns<Name extends string>(
+  ...names: readonly Name[]
+): readonly Column<Readonly<Record<Name, Cell>>>[] {
+  return names.map((label) => ({ label, value: (row) => row[label] }));
+}
 
 export type Colour = keyof typeof CODES;
 
@@ -58,16 +67,16 @@ const CODES = { green: 32, yellow: 33, red: 31 } as const;
 const GAP = '  ';
 
 /**
- * Returns rows under their labels, each column as wide as its widest value. `isColoured` is for terminals;
- * `nothing` stands where there is no row.
+ * Returns rows under their labels, each column as wide as its widest value. `nothing` stands where there is
+ * no row.
  */
 export function printTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   nothing: string,
-  isColoured: boolean,
 ): string {
   if (rows.length === 0) return nothing;
+  const isColoured = takesColours(process.stdout);
   const texts = rows.map((row) => columns.map((column) => cellOf(column, row)));
   const widths = columns.map(({ label }, place) =>
     Math.max(label.length, ...texts.map((cells) => cells[place]?.length ?? 0)),
@@ -97,7 +106,7 @@ function cellOf<Row>({ value, lengthMax }: Column<Row>, row: Row): string {
 }
 
 /** Whether a stream is a terminal whose user takes colours (https://no-color.org). */
-export function takesColours(stream: { readonly isTTY?: boolean }): boolean {
+function takesColours(stream: { readonly isTTY?: boolean }): boolean {
   // biome-ignore lint/style/noProcessEnv: a convention of terminals, and no setting of the service.
   return stream.isTTY === true && !process.env.NO_COLOR;
 }
