@@ -11,8 +11,7 @@ import type { Database, Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
 import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from './approvals.ts';
 import { type ActorSql, atomically, type NotedExposure } from './atomically.ts';
-import { insertAudits } from './audit.ts';
-import type { AuditAction } from './audit-entry.ts';
+import { type AuditAction, insertAudits } from './audit.ts';
 
 /** Request under the lock of its row, with its author and what its change met. */
 export type LockedApproval = StoredApproval & {

@@ -21,8 +21,7 @@ import {
 import { type ChannelPolicy, newId, POLICY_COLUMNS } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { type ActorSql, atomically } from './atomically.ts';
-import { insertAudit } from './audit.ts';
-import type { NewAuditEntry } from './audit-entry.ts';
+import { insertAudit, type NewAuditEntry } from './audit.ts';
 import { type FoundApp, findApp, refuseArchived } from './lookups.ts';
 
 export type LockedChannel = ChannelPolicy & {

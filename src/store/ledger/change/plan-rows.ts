@@ -32,8 +32,7 @@ import { columns, isoText, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
-import { insertAudit } from './audit.ts';
-import type { AuditAction } from './audit-entry.ts';
+import { type AuditAction, insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
 import { type FoundApp, findApp, findChannel } from './lookups.ts';
 
