@@ -33,7 +33,6 @@ const PAGE_MAX = 1_000_000;
 
 const channelNameField = z.string().refine(isRef, REF_REASON);
 
-const orgQuery = z.object({ org: nameField });
 const appBody = z.strictObject({
   org: nameField,
   ref: z.string().refine(isFreeRef, REF_REASON),
@@ -101,26 +100,22 @@ export type AppDependencies = ChangeServices & {
 export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
   const { administer, view } = dependencies;
   return [
-    routes.onOrganization(
-      { endpoint: 'GET apps', role: 'viewer', shape: orgQuery },
-      async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) }),
-    ),
-    routes.onOrganization(
-      { endpoint: 'POST apps', role: 'owner', shape: appBody, status: 201 },
+    routes.on(
+      'GET apps',
+      'viewer of organization',
+      {},
+    )(async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) })),
+    routes.on('POST apps', 'owner of organization', { input: appBody, status: 201 })(
       ({ organizationId, actor }, { org: _, ...app }) =>
         administer.createApp({ ...app, organizationId }, actor),
     ),
-    routes.onApp(
-      { endpoint: 'PATCH apps', role: 'owner', shape: appChangeBody },
+    routes.on('PATCH apps', 'owner of app', { input: appChangeBody })(
       ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
     ),
-    routes.onApp(
-      { endpoint: 'GET stop', role: 'viewer', shape: stopQuery },
-      ({ app }, { channel }) => view.measureStop(app.id, channel),
+    routes.on('GET stop', 'viewer of app', { input: stopQuery })(({ app }, { channel }) =>
+      view.measureStop(app.id, channel),
     ),
-    routes.onApp({ endpoint: 'GET labels', role: 'viewer', shape: appQuery }, ({ app }) =>
-      view.countLabels(app),
-    ),
+    routes.on('GET labels', 'viewer of app', {})(({ app }) => view.countLabels(app)),
     ...channelRoutes(routes, dependencies),
     ...releaseRoutes(routes, dependencies),
     ...changeRoutes(routes, dependencies),
@@ -140,20 +135,18 @@ export const UPDATE_CHANNEL = making({
 function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
   const { administer, view } = dependencies;
   return [
-    routes.onApp(
-      { endpoint: 'GET channels', role: 'viewer', shape: appQuery },
-      ({ app, organizationId }) => view.listChannels(organizationId, app),
-    ),
-    routes.onApp(
-      { endpoint: 'POST channels', role: 'owner', shape: newChannelBody, status: 201 },
+    routes.on(
+      'GET channels',
+      'viewer of app',
+      {},
+    )(({ app, organizationId }) => view.listChannels(organizationId, app)),
+    routes.on('POST channels', 'owner of app', { input: newChannelBody, status: 201 })(
       ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
     ),
-    routes.onApp(
-      { endpoint: 'PATCH channels', role: 'owner', shape: channelBody },
-      ({ app, ...who }, body) => UPDATE_CHANNEL.run(dependencies, who, { ...body, app: app.id }),
+    routes.on('PATCH channels', 'owner of app', { input: channelBody })(({ app, ...who }, body) =>
+      UPDATE_CHANNEL.run(dependencies, who, { ...body, app: app.id }),
     ),
-    routes.onApp(
-      { endpoint: 'GET channel', role: 'viewer', shape: channelQuery },
+    routes.on('GET channel', 'viewer of app', { input: channelQuery })(
       ({ app, organizationId }, { channel }) =>
         view.readChannel({ ...app, organizationId }, channel, Date.now()),
     ),
@@ -162,13 +155,11 @@ function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): re
 
 function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies): readonly Route[] {
   return [
-    routes.onApp(
-      { endpoint: 'GET releases', role: 'viewer', shape: releasesQuery },
+    routes.on('GET releases', 'viewer of app', { input: releasesQuery })(
       ({ app, organizationId }, { app: _, channel, ...wanted }) =>
         view.listReleases({ ...app, organizationId }, channel, wanted),
     ),
-    routes.onApp(
-      { endpoint: 'GET release', role: 'viewer', shape: releaseQuery },
+    routes.on('GET release', 'viewer of app', { input: releaseQuery })(
       async ({ app, organizationId }, { channel, version }) => {
         const owned = { ...app, organizationId };
         const found = await view.readRelease(owned, channel, canonicalOf(version));
@@ -185,8 +176,7 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): rea
   const { ledger, matching } = dependencies;
   return [
     ...SESSION_ROUTES.map((each) => routes.onChange(each, dependencies)),
-    routes.onApp(
-      { endpoint: 'POST releases/matching', role: 'publisher', shape: matchingBody },
+    routes.on('POST releases/matching', 'publisher of app', { input: matchingBody })(
       async ({ app }, { channel, targets }) => {
         const found = await ledger.readChannel(app, channel);
         return isFailure(found) ? found : matching.count(app.id, channel, targets);
@@ -198,8 +188,7 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): rea
 /** Builds the routes that say how a release and its plan fare (docs/contract.md 27). */
 function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): readonly Route[] {
   return [
-    routes.onApp(
-      { endpoint: 'GET releases/plan', role: 'viewer', shape: releaseQuery },
+    routes.on('GET releases/plan', 'viewer of app', { input: releaseQuery })(
       async ({ scope }, query) => {
         const name = releaseNameOf(query);
         const found = await ledger.readPlan(scope, name);
@@ -209,12 +198,10 @@ function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): reado
         return isFailure(health) ? health : { plan: null, health };
       },
     ),
-    routes.onApp(
-      { endpoint: 'GET releases/trouble', role: 'viewer', shape: releaseQuery },
+    routes.on('GET releases/trouble', 'viewer of app', { input: releaseQuery })(
       ({ scope }, query) => ledger.readFailureBreakdown(scope, releaseNameOf(query)),
     ),
-    routes.onApp(
-      { endpoint: 'GET releases/adoption', role: 'viewer', shape: releaseQuery },
+    routes.on('GET releases/adoption', 'viewer of app', { input: releaseQuery })(
       async ({ scope }, query) => {
         const adoption = await ledger.readReleaseAdoption(scope, releaseNameOf(query));
         return isFailure(adoption) ? adoption : { adoption };

@@ -25,17 +25,16 @@ const ASKED = new Map<AskedOperation, AskedChange>(
 export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices): readonly Route[] {
   const { approvals } = services;
   return [
-    routes.onOrganization(
-      { endpoint: 'GET approvals', role: 'viewer', shape: listQuery },
+    routes.on('GET approvals', 'viewer of organization', { input: listQuery })(
       (context, { org: _, ...filter }) => approvals.list(context, filter),
     ),
-    routes.onApproval(
-      { endpoint: 'GET approvals/:id', role: 'viewer', shape: z.object({}) },
-      (context, id) => approvals.find(context, id),
-    ),
-    routes.onApproval(
-      { endpoint: 'POST approvals/:id/approve', role: 'publisher', shape: decisionBody },
-      async (context, id, { reason }) => {
+    routes.on(
+      'GET approvals/:id',
+      'viewer of approval',
+      {},
+    )((context) => approvals.find(context, context.id)),
+    routes.on('POST approvals/:id/approve', 'publisher of approval', { input: decisionBody })(
+      async ({ id, ...context }, { reason }) => {
         const found = await approvals.find(context, id);
         if (isFailure(found)) return found;
         const { operation, body } = found.approval.request;
@@ -48,9 +47,8 @@ export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices):
         });
       },
     ),
-    routes.onApproval(
-      { endpoint: 'POST approvals/:id/decline', role: 'publisher', shape: decisionBody },
-      (context, id, { reason }) => approvals.decline(context, { id, reason }),
+    routes.on('POST approvals/:id/decline', 'publisher of approval', { input: decisionBody })(
+      ({ id, ...context }, { reason }) => approvals.decline(context, { id, reason }),
     ),
   ];
 }

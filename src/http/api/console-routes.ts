@@ -65,8 +65,8 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
   const routes = new ConsoleRoutes(admit, access);
   const recheck = new RecheckAccess<LiveEndReason>();
   const all = [
-    ...sessionRoutes({ ...dependencies, admit }),
-    ...accountRoutes({ ...dependencies, admit }),
+    ...sessionRoutes(routes, { ...dependencies, admit }),
+    ...accountRoutes(routes, { ...dependencies, admit }),
     ...(oidc === undefined ? [] : oidcRoutes({ ...dependencies, oidc })),
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),

@@ -16,18 +16,17 @@ import {
   urlField,
   wholeField,
 } from '../endpoint/field.ts';
-import { parseBody, parseQuery } from '../endpoint/parse-shape.ts';
+import { parseBody } from '../endpoint/parse-shape.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { failureReply, jsonReply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
-import { addressIn, isForeign } from './session-routes.ts';
+import { addressIn, isForeign, readToken } from './session-routes.ts';
 
 const BODY_BYTES_MAX = 16 * 1024;
 
 const eventsField = z.array(z.enum(EVENT_FILTERS)).min(1).max(EVENT_FILTERS.length).nullish();
 const appsField = z.array(nameField).min(1).max(LIMIT.destinationAppsMax).nullish();
 
-const orgQuery = z.object({ org: nameField });
 const newBody = z.strictObject({
   /** Or in the query. */
   org: nameField.optional(),
@@ -52,9 +51,8 @@ const pageQuery = z.object({
   limit: wholeField(1, LIMIT.deliveriesShownMax, 50),
 });
 
-const tokenQuery = z.object({ token: textField(LIMIT.nameLengthMax) });
 const answerBody = z.strictObject({
-  ...tokenQuery.shape,
+  token: textField(LIMIT.nameLengthMax),
   /** Whether the mails are wanted. */
   wanted: z.boolean(),
 });
@@ -82,44 +80,49 @@ export function destinationRoutes(
     };
   return [
     ...confirmationRoutes(dependencies),
-    routes.onOrganization(
-      { endpoint: 'GET destinations', role: 'owner', shape: orgQuery },
-      ({ organizationId }) => destinations.list(organizationId),
-    ),
-    routes.onOrganization(
-      { endpoint: 'POST destinations', role: 'owner', shape: newBody, status: 201 },
+    routes.on(
+      'GET destinations',
+      'owner of organization',
+      {},
+    )(({ organizationId }) => destinations.list(organizationId)),
+    routes.on('POST destinations', 'owner of organization', { input: newBody, status: 201 })(
       ({ organizationId, actor }, { org: _, events = null, apps = null, ...asked }, exchange) =>
         destinations.add(organizationId, { ...asked, events, apps }, actor, mailLink(exchange)),
     ),
-    routes.onDestination({ endpoint: 'GET destinations/:id' }, (_context, id) =>
-      destinations.show(id),
+    routes.on(
+      'GET destinations/:id',
+      'owner of destination',
+      {},
+    )(({ id }) => destinations.show(id)),
+    routes.on('PATCH destinations/:id', 'owner of destination', { input: changeBody })(
+      (context, change, exchange) =>
+        destinations.update(context.id, change, context, mailLink(exchange)),
     ),
-    routes.onDestination(
-      { endpoint: 'PATCH destinations/:id', shape: changeBody },
-      (context, id, change, exchange) =>
-        destinations.update(id, change, context, mailLink(exchange)),
+    routes.on(
+      'POST destinations/:id/link',
+      'owner of destination',
+      {},
+    )((context, _, exchange) => destinations.sendLink(context.id, context, mailLink(exchange))),
+    routes.on(
+      'DELETE destinations/:id',
+      'owner of destination',
+      {},
+    )(({ id, actor }) => destinations.remove(id, actor)),
+    routes.on('POST destinations/:id/test', 'owner of destination', { status: 202 })(
+      ({ id, actor }) => destinations.test(id, actor),
     ),
-    routes.onDestination(
-      { endpoint: 'POST destinations/:id/link' },
-      (context, id, _input, exchange) => destinations.sendLink(id, context, mailLink(exchange)),
+    routes.on(
+      'POST destinations/:id/rotate',
+      'owner of destination',
+      {},
+    )(({ id, actor }) => destinations.rotate(id, actor)),
+    routes.on('GET destinations/:id/deliveries', 'owner of destination', { input: pageQuery })(
+      ({ id }, { before, limit }) => destinations.deliveries(id, before, limit),
     ),
-    routes.onDestination({ endpoint: 'DELETE destinations/:id' }, ({ actor }, id) =>
-      destinations.remove(id, actor),
-    ),
-    routes.onDestination({ endpoint: 'POST destinations/:id/test', status: 202 }, ({ actor }, id) =>
-      destinations.test(id, actor),
-    ),
-    routes.onDestination({ endpoint: 'POST destinations/:id/rotate' }, ({ actor }, id) =>
-      destinations.rotate(id, actor),
-    ),
-    routes.onDestination(
-      { endpoint: 'GET destinations/:id/deliveries', shape: pageQuery },
-      (_context, id, { before, limit }) => destinations.deliveries(id, before, limit),
-    ),
-    routes.onDestination(
-      { endpoint: 'POST destinations/:id/deliveries/:delivery/send-again', status: 202 },
-      ({ actor }, id, _input, { params }) =>
-        destinations.sendAgain(id, params.get('delivery') ?? '', actor),
+    routes.on('POST destinations/:id/deliveries/:delivery/send-again', 'owner of destination', {
+      status: 202,
+    })(({ id, actor }, _, { params }) =>
+      destinations.sendAgain(id, params.get('delivery') ?? '', actor),
     ),
   ];
 }
@@ -134,13 +137,9 @@ function confirmationRoutes({
   trustProxy,
 }: DestinationDependencies): readonly Route[] {
   return [
-    routeOf('GET confirmation', async (exchange) => {
-      const query = parseQuery(exchange, tokenQuery);
-      const found = isFailure(query)
-        ? query
-        : await recipients.read(query.token, addressIn(exchange, trustProxy));
-      return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
-    }),
+    readToken('confirmation', (token, exchange) =>
+      recipients.read(token, addressIn(exchange, trustProxy)),
+    ),
     {
       bodyBytesMax: BODY_BYTES_MAX,
       ...routeOf('POST confirmation', async (exchange) => {

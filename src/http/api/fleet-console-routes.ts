@@ -109,8 +109,7 @@ export function fleetConsoleRoutes(
   { fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
 ): readonly Route[] {
   return [
-    routes.onApp(
-      { endpoint: 'GET devices', role: 'viewer', shape: devicesQuery },
+    routes.on('GET devices', 'viewer of app', { input: devicesQuery })(
       ({ app, scope }, { app: ref, signal, release, ...filter }) => {
         if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
         const { channel = '', ...others } = filter;
@@ -118,16 +117,13 @@ export function fleetConsoleRoutes(
         return fleet.listSignalDevices(scope, name, signal, others);
       },
     ),
-    routes.onApp(
-      { endpoint: 'GET devices/count', role: 'viewer', shape: z.object(filterFields) },
+    routes.on('GET devices/count', 'viewer of app', { input: z.object(filterFields) })(
       ({ app }, { app: _, ...filter }) => fleet.countDevices(app.id, filter),
     ),
-    routes.onApp(
-      { endpoint: 'POST decisions', role: 'viewer', shape: decisionsBody },
+    routes.on('POST decisions', 'viewer of app', { input: decisionsBody })(
       ({ app }, { deviceIds }) => explainer.explainAll(app, deviceIds),
     ),
-    routes.onApp(
-      { endpoint: 'POST devices/purge', role: 'owner', shape: purgeBody },
+    routes.on('POST devices/purge', 'owner of app', { input: purgeBody })(
       ({ app, organizationId, actor }, { firstSeenAfter, version, dryRun: isDryRun, after }) =>
         purge.purge(
           {
@@ -137,37 +133,29 @@ export function fleetConsoleRoutes(
           actor,
         ),
     ),
-    routes.onApp(
-      { endpoint: 'GET device', role: 'viewer', shape: deviceQuery },
-      ({ app }, { deviceId }) => fleet.readDevice(app.id, deviceId),
+    routes.on('GET device', 'viewer of app', { input: deviceQuery })(({ app }, { deviceId }) =>
+      fleet.readDevice(app.id, deviceId),
     ),
-    routes.onApp(
-      { endpoint: 'GET fleet', role: 'viewer', shape: fleetQuery },
-      ({ app }, { channel }) => fleet.readFleet(app.id, channel, Date.now()),
+    routes.on('GET fleet', 'viewer of app', { input: fleetQuery })(({ app }, { channel }) =>
+      fleet.readFleet(app.id, channel, Date.now()),
     ),
-    routes.onApp(
-      { endpoint: 'GET adoption', role: 'viewer', shape: adoptionQuery },
+    routes.on('GET adoption', 'viewer of app', { input: adoptionQuery })(
       ({ app }, { since, step, channel }) =>
         step === undefined
           ? fleet.readAdoption(app.id, since, Date.now())
           : fleet.readAdoptionSteps(app.id, { since, step, channel }, Date.now()),
     ),
-    routes.onApp(
-      { endpoint: 'GET decision', role: 'viewer', shape: decisionQuery },
+    routes.on('GET decision', 'viewer of app', { input: decisionQuery })(
       ({ app }, { deviceId, channel }) => explainer.explain(app, deviceId, channel),
     ),
-    routes.onApp(
-      { endpoint: 'GET decision/told', role: 'viewer', shape: explainQuery.omit({ l: true }) },
+    routes.on('GET decision/told', 'viewer of app', { input: explainQuery.omit({ l: true }) })(
       ({ app }, { app: _, ...told }) => explainer.explainTold(app, { ...told, labels: new Map() }),
     ),
-    routes.onAppEvents(
-      { path: 'live', role: 'viewer', shape: appQuery },
-      async ({ app, organizationId, visitor }) => {
-        const { session } = visitor;
-        const source = fleet.watch(app.id, { accountId: session?.account.id, organizationId });
-        if (isFailure(source)) return source;
-        return recheck.watching(source, watchOf(visitor, app.id, { accounts, access }));
-      },
-    ),
+    routes.onEvents('live', 'viewer of app', async ({ app, organizationId, visitor }) => {
+      const { session } = visitor;
+      const source = fleet.watch(app.id, { accountId: session?.account.id, organizationId });
+      if (isFailure(source)) return source;
+      return recheck.watching(source, watchOf(visitor, app.id, { accounts, access }));
+    }),
   ];
 }

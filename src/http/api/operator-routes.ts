@@ -15,7 +15,6 @@ import type { Route } from '../transport/router.ts';
 import { recoveryLink } from './organization-routes.ts';
 
 const resetBody = z.strictObject({ email: emailField });
-const noQuery = z.object({});
 const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
 const tokenBody = z.strictObject({ id: nameField });
 const backupBody = z.strictObject({});
@@ -38,9 +37,8 @@ export function operatorRoutes(
   { resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
 ): readonly Route[] {
   return [
-    routes.onOperator(
-      { endpoint: 'POST accounts/reset-password', shape: resetBody, status: 201 },
-      async ({ email }, actor, exchange) => {
+    routes.on('POST accounts/reset-password', 'operator', { input: resetBody, status: 201 })(
+      async ({ actor }, { email }, exchange) => {
         const base = consoleUrl ?? requestOrigin(exchange);
         const urlOf = (token: string) => `${base}/console/password-reset/${token}`;
         const created = await resets.create(email, actor, (token, expiresAt) =>
@@ -51,25 +49,27 @@ export function operatorRoutes(
         return { url: urlOf(token), expiresAt };
       },
     ),
-    routes.onOperator(
-      { endpoint: 'POST accounts/recover', shape: resetBody, status: 201 },
-      async ({ email }, actor, exchange) => {
+    routes.on('POST accounts/recover', 'operator', { input: resetBody, status: 201 })(
+      async ({ actor }, { email }, exchange) => {
         const created = await recoveries.create({ email }, actor);
         return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
       },
     ),
-    routes.onOperator({ endpoint: 'GET edge-tokens', shape: noQuery }, async () => ({
+    routes.on(
+      'GET edge-tokens',
+      'operator',
+      {},
+    )(async () => ({
       edgeTokens: await edgeTokens.list(),
     })),
-    routes.onOperator(
-      { endpoint: 'POST edge-tokens', shape: newTokenBody, status: 201 },
-      ({ name, org }, actor) => edgeTokens.create(name, org, actor),
+    routes.on('POST edge-tokens', 'operator', { input: newTokenBody, status: 201 })(
+      ({ actor }, { name, org }) => edgeTokens.create(name, org, actor),
     ),
-    routes.onOperator({ endpoint: 'POST edge-tokens/revoke', shape: tokenBody }, ({ id }, actor) =>
+    routes.on('POST edge-tokens/revoke', 'operator', { input: tokenBody })(({ actor }, { id }) =>
       edgeTokens.revoke(id, actor),
     ),
-    routes.onOperator({ endpoint: 'POST backup', shape: backupBody }, () => copies.make()),
-    routes.onOperator({ endpoint: 'POST secrets/reseal', shape: resealBody }, ({ after }) =>
+    routes.on('POST backup', 'operator', { input: backupBody })(() => copies.make()),
+    routes.on('POST secrets/reseal', 'operator', { input: resealBody })((_, { after }) =>
       resealing.reseal(after),
     ),
   ];

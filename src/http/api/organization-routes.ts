@@ -1,7 +1,6 @@
 // Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
 
 import { z } from 'zod';
-import { actorOf } from '../../access/access.ts';
 import type { Members } from '../../access/members.ts';
 import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
 import type { IssuedReset } from '../../contract/console.ts';
@@ -15,7 +14,6 @@ import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
 import {
-  appQuery,
   nameField,
   newEmailField,
   textField,
@@ -31,7 +29,6 @@ const filterField = textField(1024, 0)
   .optional()
   .transform((text) => text || undefined);
 
-const orgQuery = z.object({ org: nameField });
 const newOrganizationBody = z.strictObject({ name: titleField });
 const organizationBody = z
   .strictObject({
@@ -89,12 +86,10 @@ export function organizationRoutes(
 ): readonly Route[] {
   const { administer, members, view } = dependencies;
   return [
-    routes.onVisitor(
-      { endpoint: 'POST organizations', shape: newOrganizationBody, status: 201 },
-      (visitor, { name }) => administer.createOrganization(name, actorOf(visitor, undefined)),
+    routes.on('POST organizations', 'visitor', { input: newOrganizationBody, status: 201 })(
+      ({ actor }, { name }) => administer.createOrganization(name, actor),
     ),
-    routes.onOrganization(
-      { endpoint: 'PATCH organizations', role: 'owner', shape: organizationBody },
+    routes.on('PATCH organizations', 'owner of organization', { input: organizationBody })(
       async ({ organizationId, actor }, { name, requireSecondFactor }) => {
         const change = { name, requireSecondFactor };
         const changed = await members.update(organizationId, change, actor);
@@ -102,12 +97,12 @@ export function organizationRoutes(
         return { ...changed, requireSecondFactor };
       },
     ),
-    routes.onOrganization(
-      { endpoint: 'GET attention', role: 'viewer', shape: orgQuery },
-      ({ organizationId }) => view.readAttention(organizationId),
-    ),
-    routes.onOrganization(
-      { endpoint: 'GET search', role: 'viewer', shape: searchQuery },
+    routes.on(
+      'GET attention',
+      'viewer of organization',
+      {},
+    )(({ organizationId }) => view.readAttention(organizationId)),
+    routes.on('GET search', 'viewer of organization', { input: searchQuery })(
       ({ organizationId }, { text }) => view.search(organizationId, text),
     ),
     ...memberRoutes(routes, dependencies),
@@ -120,34 +115,27 @@ function memberRoutes(
   { members, recoveries, mails, consoleUrl }: OrganizationDependencies,
 ): readonly Route[] {
   return [
-    routes.onOrganization(
-      { endpoint: 'GET members', role: 'viewer', shape: orgQuery },
-      ({ organizationId }) => members.list(organizationId),
-    ),
-    routes.onOrganization(
-      { endpoint: 'PATCH members', role: 'owner', shape: memberBody },
+    routes.on(
+      'GET members',
+      'viewer of organization',
+      {},
+    )(({ organizationId }) => members.list(organizationId)),
+    routes.on('PATCH members', 'owner of organization', { input: memberBody })(
       ({ organizationId, actor }, { account, role }) =>
         members.change(organizationId, account, role, actor),
     ),
-    routes.onOrganization(
-      { endpoint: 'DELETE members', role: 'owner', shape: namedMemberBody },
+    routes.on('DELETE members', 'owner of organization', { input: namedMemberBody })(
       ({ organizationId, actor }, { account }) =>
         members.change(organizationId, account, undefined, actor),
     ),
-    routes.onOrganization(
-      { endpoint: 'POST members/recover', role: 'owner', shape: namedMemberBody, status: 201 },
-      async ({ organizationId, actor }, { account: accountId }, exchange) => {
-        const created = await recoveries.create({ organizationId, accountId }, actor);
-        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
-      },
-    ),
-    routes.onOrganization(
-      {
-        endpoint: 'POST invitations',
-        role: 'owner',
-        shape: invitationBody,
-        status: 201,
-      },
+    routes.on('POST members/recover', 'owner of organization', {
+      input: namedMemberBody,
+      status: 201,
+    })(async ({ organizationId, actor }, { account: accountId }, exchange) => {
+      const created = await recoveries.create({ organizationId, accountId }, actor);
+      return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
+    }),
+    routes.on('POST invitations', 'owner of organization', { input: invitationBody, status: 201 })(
       async ({ organizationId, actor }, { email, role }, exchange) => {
         const urlOf = (token: string) => invitationUrl(consoleUrl, exchange, token);
         const invited = await members.invite(organizationId, email, role, actor, (token, until) =>
@@ -158,12 +146,11 @@ function memberRoutes(
         return { id, url: urlOf(token), expiresAt };
       },
     ),
-    routes.onKeyOrInvitation(
-      'invitation',
+    routes.on(
       'POST invitations/:id/revoke',
-      'owner',
-      ({ actor }, id) => members.revoke(id, actor),
-    ),
+      'owner of invitation',
+      {},
+    )(({ id, actor }) => members.revoke(id, actor)),
   ];
 }
 
@@ -172,20 +159,21 @@ function keyRoutes(
   { administer, view }: OrganizationDependencies,
 ): readonly Route[] {
   return [
-    routes.onOrganization(
-      { endpoint: 'GET keys', role: 'viewer', shape: orgQuery },
-      async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) }),
-    ),
-    routes.onOrganization(
-      { endpoint: 'POST keys', role: 'owner', shape: keyBody, status: 201 },
+    routes.on(
+      'GET keys',
+      'viewer of organization',
+      {},
+    )(async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) })),
+    routes.on('POST keys', 'owner of organization', { input: keyBody, status: 201 })(
       ({ organizationId, actor }, { org: _, name, ...limits }) =>
         administer.createKey(organizationId, name, limits, actor),
     ),
-    routes.onKeyOrInvitation('key', 'POST keys/:id/revoke', 'owner', ({ actor }, id) =>
-      administer.revokeKey(id, actor),
-    ),
-    routes.onOrganization(
-      { endpoint: 'GET audit', role: 'viewer', shape: auditQuery },
+    routes.on(
+      'POST keys/:id/revoke',
+      'owner of key',
+      {},
+    )(({ id, actor }) => administer.revokeKey(id, actor)),
+    routes.on('GET audit', 'viewer of organization', { input: auditQuery })(
       ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
     ),
   ];
@@ -231,26 +219,22 @@ const disableBody = z.strictObject({
 /** Builds the routes for webhooks below `/console/api`. */
 export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks): readonly Route[] {
   return [
-    routes.onApp(
-      { endpoint: 'POST webhooks', role: 'owner', shape: settingsShape, status: 201 },
+    routes.on('POST webhooks', 'owner of app', { input: settingsShape, status: 201 })(
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.enable(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
-    routes.onApp(
-      { endpoint: 'PATCH webhooks', role: 'owner', shape: settingsShape },
+    routes.on('PATCH webhooks', 'owner of app', { input: settingsShape })(
       ({ app, actor }, { provider, tagPrefix, hold, expect }) =>
         webhooks.update(app.id, provider, { tagPrefix, hold, expect }, actor),
     ),
-    routes.onApp(
-      { endpoint: 'POST webhooks/disable', role: 'owner', shape: disableBody },
+    routes.on('POST webhooks/disable', 'owner of app', { input: disableBody })(
       ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
     ),
-    routes.onOrganization(
-      { endpoint: 'GET webhooks/enabled', role: 'viewer', shape: orgQuery },
-      ({ organizationId }) => webhooks.showEnabled(organizationId),
-    ),
-    routes.onApp({ endpoint: 'GET webhooks', role: 'viewer', shape: appQuery }, ({ app }) =>
-      webhooks.show(app.id),
-    ),
+    routes.on(
+      'GET webhooks/enabled',
+      'viewer of organization',
+      {},
+    )(({ organizationId }) => webhooks.showEnabled(organizationId)),
+    routes.on('GET webhooks', 'viewer of app', {})(({ app }) => webhooks.show(app.id)),
   ];
 }

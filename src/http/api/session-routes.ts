@@ -21,6 +21,7 @@ import type { SignInWays } from '../../contract/oidc.ts';
 import {
   type Authorize,
   browserCookie,
+  type ConsoleRoutes,
   challengeCookie,
   isOwnOrigin,
   routeOf,
@@ -88,9 +89,13 @@ const acceptBody = z.strictObject({ token: secretField });
 const resetBody = z.strictObject({ token: secretField, password: newPasswordField });
 
 /** Builds the routes for accounts and sessions. */
-export function sessionRoutes(dependencies: SessionDependencies): readonly Route[] {
+export function sessionRoutes(
+  routes: ConsoleRoutes,
+  dependencies: SessionDependencies,
+): readonly Route[] {
   const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
   const open = createOpen(dependencies);
+  const small = { bodyBytesMax: BODY_BYTES_MAX };
   const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
   const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
   return [
@@ -131,15 +136,22 @@ export function sessionRoutes(dependencies: SessionDependencies): readonly Route
       const found = await resets.read(token, addressOf(exchange));
       return isFailure(found) ? found : { email: found.email };
     }),
-    setUpOrganization(dependencies),
-    acceptInvitation(dependencies),
+    // The account of a session makes the first organization, with the admin token.
+    routes.on('POST setup/organization', 'person', {
+      ...small,
+      input: organizationBody,
+      status: 201,
+    })(({ session }, body, exchange) => accounts.setUpAs(session, body, clientOf(exchange))),
+    routes.on('POST invitation/accept', 'person', { ...small, input: acceptBody })(
+      ({ session }, { token }, exchange) => members.acceptAs(session, token, addressOf(exchange)),
+    ),
     ...endRoutes(dependencies),
     changePassword(dependencies),
   ];
 }
 
 /** Builds a GET route that tells the holder of a token that works once what it is for. */
-function readToken<Answer>(
+export function readToken<Answer>(
   path: string,
   read: (token: string, exchange: Exchange) => Promise<Outcome<Answer>>,
 ): Route {
@@ -148,31 +160,6 @@ function readToken<Answer>(
     const found = isFailure(query) ? query : await read(query.token, exchange);
     return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
   });
-}
-
-/** Builds the route by which the account of a session makes the first organization, with the admin token. */
-function setUpOrganization({ accounts, admit, trustProxy }: SessionDependencies): Route {
-  const handler = admit(
-    async (exchange, { session }) => {
-      if (session === undefined) return fail('signedOut');
-      const body = await parseBody(exchange, organizationBody);
-      if (isFailure(body)) return body;
-      return accounts.setUpAs(session, body, clientIn(exchange, trustProxy));
-    },
-    (organization) => unstored(jsonReply(201, organization)),
-  );
-  return { ...routeOf('POST setup/organization', handler), bodyBytesMax: BODY_BYTES_MAX };
-}
-
-/** Builds the route by which the account of a session accepts an invitation. */
-function acceptInvitation({ members, admit, trustProxy }: SessionDependencies): Route {
-  const handler = admit(async (exchange, { session }) => {
-    if (session === undefined) return fail('signedOut');
-    const body = await parseBody(exchange, acceptBody);
-    if (isFailure(body)) return body;
-    return members.acceptAs(session, body.token, addressIn(exchange, trustProxy));
-  });
-  return { ...routeOf('POST invitation/accept', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
 
 /** Builds the route that changes a person's password. The browser gets another cookie to be known by. */

@@ -1,16 +1,16 @@
-// Declaration of the console API's routes: the input that a route takes, the organization or app that it is
-// about, and the role that it needs. All routes refuse in the same order: the visitor (401, or 403 for a page
-// of another origin), the input (400), an unknown organization, app, key or invitation (404), the role (403).
+// Declaration of the console API's routes: the right that a route needs, and the input that it takes. All
+// routes refuse in the same order: the visitor (401, or 403 for a page of another origin), the input (400),
+// an unknown organization, app, key or the like (404), the role (403).
 
 import { z } from 'zod';
 import { type Access, actorOf, operatorBy, type Visitor } from '../../access/access.ts';
-import type { Accounts } from '../../access/accounts.ts';
+import type { Accounts, Session } from '../../access/accounts.ts';
 import type { Principal } from '../../access/api-keys.ts';
 import type { ConsoleAnswers, ConsoleEvents } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Role } from '../../contract/resource.ts';
-import type { AccessRight, AppAccessRight } from '../../store/account-ledger.ts';
+import type { AccessRight, AccessTarget, AppAccessRight } from '../../store/account-ledger.ts';
 import type { Actor, NeededRole } from '../../store/ledger-terms.ts';
 import type { EventSource } from '../transport/event-stream.ts';
 import { bearerToken, type Exchange, type Handler } from '../transport/exchange.ts';
@@ -22,39 +22,56 @@ import {
   type Reply,
 } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
-import { nameField } from './field.ts';
+import { appQuery, nameField } from './field.ts';
 import type { ChangeServices, Endpoint, SessionRoute } from './key-operation.ts';
 import { parseBody, parseQuery } from './parse-shape.ts';
 
-/** Context of a route's work: the organization that it is about, and the visitor who calls. */
-type RouteContext = Principal & { readonly organizationId: string; readonly visitor: Visitor };
-/** Context of the work of a route about an app. */
-type AppContext = RouteContext & Pick<AppAccessRight, 'app'>;
+/** What belongs to an organization, or is one: what a visitor may do to it follows from a role there. */
+type About = AccessTarget['type'] | 'app';
 
-type Declared<E extends string, Shape extends z.ZodType> = {
-  readonly endpoint: E;
-  /** Lowest role that may use the route. */
-  readonly role: Role;
-  /** Shape of a write's body, or of a read's query. */
-  readonly shape: Shape;
+/**
+ * Right that a route needs: at least a role in the organization of what it is about, the admin token
+ * (`operator`), a session (`person`), or either of them (`visitor`).
+ */
+type Right = `${Role} of ${About}` | 'operator' | 'person' | 'visitor';
+
+/** Visitor of a route; `actor` is the author of what it changes, `id` is that of the path, if it has one. */
+type VisitorContext = { readonly visitor: Visitor; readonly actor: Actor; readonly id: string };
+/** Visitor with a role in the organization of what a route is about. */
+type RoleContext = VisitorContext & Principal & AccessRight;
+
+/** What the work of a route is told of its visitor. */
+type ContextOf<Needed extends Right> = Needed extends 'person'
+  ? VisitorContext & { readonly session: Session }
+  : Needed extends 'operator' | 'visitor'
+    ? VisitorContext
+    : RoleContext & (Needed extends `${Role} of app` ? AppAccessRight : unknown);
+
+type Declared<Shape extends z.ZodType> = Pick<Route, 'bodyBytesMax'> & {
+  /** Shape of a write's body, or of a read's query; without it neither is read. */
+  readonly input?: Shape;
   /** Status of the answer; 200 by default. */
   readonly status?: number;
 };
 
-/** Answer that the contract names for an endpoint, or a refusal. */
-type Answering<E extends Endpoint> = Promise<Outcome<ConsoleAnswers[E]>>;
+type Work<Needed extends Right, Shape extends z.ZodType, Answer> = (
+  context: ContextOf<Needed>,
+  input: z.output<Shape>,
+  exchange: Exchange,
+) => Promise<Outcome<Answer>>;
 
-/** Declaration of a route by what is not its role; a bare one takes no input. */
-type Bare<Route> = Omit<Route, 'role'> & { readonly isBare?: boolean };
-type OfDestination<E extends string, Shape extends z.ZodType> = Omit<
-  Declared<E, Shape>,
-  'role' | 'shape'
-> & { readonly shape?: Shape };
+/** Refusals of what does not exist, or what the visitor must not know of. */
+const UNKNOWN: Readonly<Record<About, NeededRole['unknown']>> = {
+  organization: 'unknownOrganization',
+  app: 'unknownApp',
+  key: 'unknownKey',
+  invitation: 'unknownInvitation',
+  destination: 'unknownDestination',
+  approval: 'unknownApproval',
+};
 
-const ORG_QUERY = z.object({ org: nameField });
-
-type NamesOrganization = z.ZodType<{ readonly org?: string | undefined }>;
-type NamesApp = z.ZodType<{ readonly app: string }>;
+const APP_IN_QUERY = appQuery.transform(({ app }) => app);
+const ORG_IN_QUERY = z.object({ org: nameField }).transform(({ org }) => org);
 
 export class ConsoleRoutes {
   private readonly admit: Authorize;
@@ -65,174 +82,102 @@ export class ConsoleRoutes {
     this.access = access;
   }
 
-  /** Builds a route about an organization, which the input names by its id in `org`, or else the query. */
-  onOrganization<E extends Endpoint, Shape extends NamesOrganization>(
-    declared: Declared<E, Shape>,
-    work: (context: RouteContext, input: z.output<Shape>, exchange: Exchange) => Answering<E>,
-  ): Route {
-    return this.declare(declared, async (input, visitor, exchange) => {
-      const named = input.org === undefined ? parseQuery(exchange, ORG_QUERY) : input;
-      if (isFailure(named)) return named;
-      const target = { type: 'organization', id: named.org ?? '' } as const;
-      const right = await this.access.to(visitor, target, declared.role);
-      if (isFailure(right)) return right;
-      const needs = needed(right, declared.role, 'unknownOrganization');
-      return work(contextOf(visitor, needs), input, exchange);
-    });
-  }
-
-  /** Builds a route about an app, which the input names by its ref or id in `app`. */
-  onApp<E extends Endpoint, Shape extends NamesApp>(
-    declared: Declared<E, Shape>,
-    work: (context: AppContext, input: z.output<Shape>) => Answering<E>,
-  ): Route {
-    return this.declare(declared, async (input, visitor) => {
-      const context = await this.enterApp(visitor, input.app, declared.role);
-      return isFailure(context) ? context : work(context, input);
-    });
+  /**
+   * Declares a route, and returns the function that builds it from its work. An app is named by its ref or id
+   * in `app` of the input or else of the query, an organization by its id in `org`, and anything else by
+   * `:id` in the path.
+   */
+  on<E extends Endpoint, Needed extends Right, Shape extends z.ZodType = z.ZodUnknown>(
+    endpoint: E,
+    right: Needed,
+    { status = 200, ...declared }: Declared<Shape>,
+  ): (work: Work<Needed, Shape, ConsoleAnswers[E]>) => Route {
+    const reply = (answer: unknown) => unstored(jsonReply(status, answer));
+    return (work) => this.declare(endpoint, right, declared, work, reply);
   }
 
   /** Builds a route by which people change releases as keys do. Its operation names its answer. */
-  onChange({ endpoint, input: shape, status, run }: SessionRoute, services: ChangeServices): Route {
-    return this.declare({ endpoint, shape, status }, async (body, visitor) => {
-      const context = await this.enterApp(visitor, body.app, 'publisher');
-      return isFailure(context) ? context : run(services, context, body as never);
-    });
-  }
-
-  /** Builds a GET route about an app, named by `app`, that answers with a stream of events. */
-  onAppEvents<Path extends keyof ConsoleEvents, Shape extends NamesApp>(
-    { path, role, shape }: Pick<Declared<never, Shape>, 'role' | 'shape'> & { readonly path: Path },
-    work: (context: AppContext) => Promise<Outcome<EventSource<ConsoleEvents[Path]>>>,
-  ): Route {
-    const handler = this.admit(
-      async (exchange, visitor) => {
-        const input = parseQuery(exchange, shape);
-        if (isFailure(input)) return input;
-        const context = await this.enterApp(visitor, input.app, role);
-        return isFailure(context) ? context : work(context);
-      },
-      (events) => ({ status: 200, events }),
-    );
-    return routeOf(`GET ${path}`, handler);
-  }
-
-  /** Builds a POST route about a key or an invitation, which the path names by `:id`. */
-  onKeyOrInvitation<E extends Endpoint>(
-    type: 'key' | 'invitation',
-    endpoint: E,
-    role: Role,
-    work: (context: RouteContext, id: string) => Answering<E>,
-  ): Route {
-    const handler = this.admit(async ({ params }, visitor) => {
-      const id = params.get('id') ?? '';
-      const right = await this.access.to(visitor, { type, id }, role);
-      if (isFailure(right)) return right;
-      const unknown = type === 'key' ? 'unknownKey' : 'unknownInvitation';
-      return work(contextOf(visitor, needed(right, role, unknown)), id);
-    });
-    return routeOf(endpoint, handler);
-  }
-
-  /** Builds a route for owners about a destination, which the path names by `:id`. */
-  onDestination<E extends Endpoint, Shape extends z.ZodType = z.ZodUndefined>(
-    { endpoint, shape, status }: OfDestination<E, Shape>,
-    work: (
-      context: RouteContext,
-      id: string,
-      input: z.output<Shape>,
-      exchange: Exchange,
-    ) => Answering<E>,
-  ): Route {
-    const isBare = shape === undefined;
-    const declared = { endpoint, shape: shape ?? z.unknown(), status: status ?? 200, isBare };
-    return this.declare(declared, async (input, visitor, exchange) => {
-      const id = exchange.params.get('id') ?? '';
-      const right = await this.access.to(visitor, { type: 'destination', id }, 'owner');
-      if (isFailure(right)) return right;
-      const needs = needed(right, 'owner', 'unknownDestination');
-      return work(contextOf(visitor, needs), id, input as z.output<Shape>, exchange);
-    });
-  }
-
-  /** Builds a route about an approval, which the path names by `:id`. */
-  onApproval<E extends Endpoint, Shape extends z.ZodType>(
-    declared: Declared<E, Shape>,
-    work: (context: RouteContext, id: string, input: z.output<Shape>) => Answering<E>,
-  ): Route {
-    return this.declare(declared, async (input, visitor, { params }) => {
-      const id = params.get('id') ?? '';
-      const right = await this.access.to(visitor, { type: 'approval', id }, declared.role);
-      if (isFailure(right)) return right;
-      return work(contextOf(visitor, needed(right, declared.role, 'unknownApproval')), id, input);
-    });
-  }
-
-  /** Builds a route that only the admin token may use. */
-  onOperator<E extends Endpoint, Shape extends z.ZodType>(
-    declared: Omit<Declared<E, Shape>, 'role'>,
-    work: (input: z.output<Shape>, actor: Actor, exchange: Exchange) => Answering<E>,
-  ): Route {
-    return this.declare(declared, async (input, visitor, exchange) =>
-      visitor.session === undefined
-        ? work(input, actorOf(visitor, undefined), exchange)
-        : fail('forbidden'),
-    );
-  }
-
-  /** Builds a route that any visitor may use, because it is about nothing that belongs to an organization. */
-  onVisitor<E extends Endpoint, Shape extends z.ZodType>(
-    declared: Omit<Declared<E, Shape>, 'role'>,
-    work: (visitor: Visitor, input: z.output<Shape>, exchange: Exchange) => Answering<E>,
-  ): Route {
-    return this.declare(declared, (input, visitor, exchange) => work(visitor, input, exchange));
-  }
-
-  private declare<Shape extends z.ZodType>(
-    { endpoint, shape, status = 200, isBare = false }: Bare<Declared<string, Shape>>,
-    work: (
-      input: z.output<Shape>,
-      visitor: Visitor,
-      exchange: Exchange,
-    ) => Promise<Outcome<unknown>>,
-  ): Route {
-    const handler = this.admit(
-      async (exchange, visitor) => {
-        const isRead = endpoint.startsWith('GET ');
-        if (isBare) return work(undefined as z.output<Shape>, visitor, exchange);
-        const input = isRead ? parseQuery(exchange, shape) : await parseBody(exchange, shape);
-        return isFailure(input) ? input : work(input, visitor, exchange);
-      },
+  onChange({ endpoint, input, status, run }: SessionRoute, services: ChangeServices): Route {
+    return this.declare(
+      endpoint,
+      'publisher of app',
+      { input },
+      (context, body) => run(services, context, body as never),
       (answer) => unstored(jsonReply(status, answer)),
     );
-    return routeOf(endpoint, handler);
   }
 
-  private async enterApp(visitor: Visitor, app: string, role: Role): Promise<Outcome<AppContext>> {
-    const right = await this.access.toApp(visitor, app, role);
-    if (isFailure(right)) return right;
-    return { ...contextOf(visitor, needed(right, role, 'unknownApp')), app: right.app };
+  /** Builds a GET route that answers with a stream of events. */
+  onEvents<Path extends keyof ConsoleEvents, Needed extends Right>(
+    path: Path,
+    right: Needed,
+    work: Work<Needed, z.ZodUnknown, EventSource<ConsoleEvents[Path]>>,
+  ): Route {
+    return this.declare(`GET ${path}`, right, {}, work, (events) => ({ status: 200, events }));
   }
+
+  private declare<Needed extends Right, Shape extends z.ZodType, Answer>(
+    endpoint: string,
+    right: Needed,
+    { input: shape, ...limits }: Declared<Shape>,
+    work: Work<Needed, Shape, Answer>,
+    reply: (answer: Answer) => Reply,
+  ): Route {
+    const handler = this.admit(async (exchange, visitor) => {
+      if (right === 'person' && visitor.session === undefined) return fail('signedOut');
+      const parse = endpoint.startsWith('GET ') ? parseQuery : parseBody;
+      const input = shape && (await parse(exchange, shape));
+      if (isFailure(input)) return input;
+      const context = await this.enter(right, input ?? {}, visitor, exchange);
+      if (isFailure(context)) return context;
+      return work(context as ContextOf<Needed>, input as z.output<Shape>, exchange);
+    }, reply);
+    return { ...routeOf(endpoint, handler), ...limits };
+  }
+
+  /** Returns what the work is told of a visitor who has the right. */
+  private async enter(
+    right: Right,
+    input: object,
+    visitor: Visitor,
+    exchange: Exchange,
+  ): Promise<Outcome<VisitorContext>> {
+    const { session } = visitor;
+    const id = exchange.params.get('id') ?? '';
+    const [role, about] = right.split(' of ') as [Role, About | undefined];
+    if (about === undefined) {
+      if (right === 'operator' && session !== undefined) return fail('forbidden');
+      return { visitor, actor: actorOf(visitor, undefined), id, ...(session && { session }) };
+    }
+    const named = nameIn(about, input, exchange);
+    if (isFailure(named)) return named;
+    const found = await (about === 'app'
+      ? this.access.toApp(visitor, named, role)
+      : this.access.to(visitor, { type: about, id: named }, role));
+    if (isFailure(found)) return found;
+    const { organizationId } = found;
+    // A write reads the role again where it happens.
+    const actor = actorOf(visitor, { organizationId, role, unknown: UNKNOWN[about] });
+    const context: RoleContext = { ...found, scope: organizationId, visitor, actor, id };
+    return context;
+  }
+}
+
+/** Returns the name of what a call is about. */
+function nameIn(
+  about: About,
+  input: { readonly app?: string; readonly org?: string },
+  exchange: Exchange,
+): Outcome<string> {
+  if (about === 'app') return input.app ?? parseQuery(exchange, APP_IN_QUERY);
+  if (about === 'organization') return input.org ?? parseQuery(exchange, ORG_IN_QUERY);
+  return exchange.params.get('id') ?? '';
 }
 
 /** Builds the route of an endpoint, such as `GET apps`. */
 export function routeOf(endpoint: string, handler: Handler): Route {
   const [method, path] = endpoint.split(' ') as [Route['method'], string];
   return { method, path: `/console/api/${path}`, handler };
-}
-
-function contextOf(visitor: Visitor, needs: NeededRole): RouteContext {
-  const { organizationId } = needs;
-  return { organizationId, scope: organizationId, actor: actorOf(visitor, needs), visitor };
-}
-
-/** Returns the role that a write of the route needs, which is read again where the write happens. */
-function needed(
-  { organizationId }: AccessRight,
-  role: Role,
-  unknown: NeededRole['unknown'],
-): NeededRole {
-  return { organizationId, role, unknown };
 }
 
 // Authentication of the console API: the operator by the admin token, people by a session. What a visitor may
