@@ -153,7 +153,7 @@ function AdoptionLegend(props: {
   const time = series.times[index];
   const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
   return (
-    <div class="legend">
+    <div class="legend stack tight">
       <p class="muted">
         {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
         {step === 'hour' ? ' · ' : ' (UTC) · '}
@@ -165,13 +165,14 @@ function AdoptionLegend(props: {
           <li key={name}>
             <button
               type="button"
+              class="line"
               aria-pressed={!hidden.has(name)}
               title={hidden.has(name) ? `Show ${name}` : `Hide ${name}`}
               onClick={() => onToggle(name)}
             >
               <span class="swatch" style={{ background: colors[row] ?? '' }} />
               <span class="code">{name}</span>
-              <span class="legend-count">
+              <span class="legend-count muted digits">
                 {numberText(devices[index] ?? 0)} · {shareText(devices[index] ?? 0, sum)}
               </span>
             </button>
@@ -190,7 +191,7 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
   return (
     <Card title="Adoption at the same age">
       <AgeChart adoption={adoption} />
-      <p class="legend-line">
+      <p class="legend-line row">
         <span class="line-sample" aria-hidden="true" /> <span class="code">{release.version}</span>
         {hasBefore && (
           <>

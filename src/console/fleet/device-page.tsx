@@ -131,10 +131,10 @@ function HistoryCard({ app, device }: { app: string; device: ShownDevice }) {
       ) : (
         <ol class="timeline">
           {happenings.map(({ at, what, tone, why }) => (
-            <li key={`${at} ${what}`}>
+            <li key={`${at} ${what}`} class="row apart">
               <span>
                 {tone === undefined ? what : <Badge tone={tone}>{what}</Badge>}
-                {why !== undefined && <span class="timeline-why">{why}</span>}
+                {why !== undefined && <span class="timeline-why muted">{why}</span>}
               </span>
               <span class="muted">
                 <Time at={at} isZoned />
@@ -189,12 +189,12 @@ function DecisionCard({ app, device }: { app: string; device: ShownDevice }) {
           <>
             <Outcome decision={found} app={app} channel={channel} />
             {trouble !== undefined && <Notice tone="warn">{trouble}</Notice>}
-            <p class="ticket">
+            <p class="ticket row panel">
               <span>{ticketText(found, trouble)}</span>
               <CopyButton text={ticketText(found, trouble)} what="sentence" />
             </p>
             {found.candidates.length > 0 && (
-              <ol class="candidates" aria-label="Releases considered, newest first">
+              <ol class="candidates stack" aria-label="Releases considered, newest first">
                 {found.candidates.map((candidate) => (
                   <CandidateRow
                     key={candidate.version}
@@ -221,7 +221,7 @@ function Outcome(props: { decision: ExplainedDecision; app: string; channel: str
   const { decision, app, channel } = props;
   const { offer, reason, current } = decision;
   return (
-    <div class="decision">
+    <div class="decision stack tight">
       {offer === null ? (
         <p class="decision-offer">Nothing</p>
       ) : (
@@ -278,7 +278,7 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
         {version}
       </a>
       <Badge tone={tone}>{label}</Badge>
-      <span class="candidate-detail" dir="auto">
+      <span class="candidate-detail hint" dir="auto">
         {detail}
       </span>
       {isPartial && bucket !== undefined && <Cohort bucket={bucket} threshold={threshold} />}

@@ -160,9 +160,9 @@ function Chips({ query, onRemove }: { query: Query; onRemove: (name: Name) => vo
   const asked = NAMES.filter((name) => (query[name] ?? '') !== '');
   if (asked.length === 0) return null;
   return (
-    <ul class="chips padded" aria-label="What is asked for">
+    <ul class="chips padded row tight" aria-label="What is asked for">
       {asked.map((name) => (
-        <li key={name} class="chip">
+        <li key={name} class="chip line tight">
           <span class="muted">{CHIPS[name]}</span>
           <bdi dir="auto">{query[name]}</bdi>
           <button

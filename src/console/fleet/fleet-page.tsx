@@ -155,7 +155,7 @@ function Bars(props: {
   const links = new Map(cells.map((cell) => [keyOf(cell), linkOf(cell)]));
   const whole = total(cells);
   return (
-    <ul class="bars" aria-label={`Devices by ${label.toLowerCase()}`}>
+    <ul class="bars stack" aria-label={`Devices by ${label.toLowerCase()}`}>
       {sums.slice(0, BARS_MAX).map(([key, devices]) => (
         <li key={key}>
           {key === '' ? (

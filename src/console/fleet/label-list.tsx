@@ -7,7 +7,7 @@ export function LabelList({ labels }: { labels: Readonly<Record<string, string>>
   const entries = Object.entries(labels);
   if (entries.length === 0) return <None />;
   return (
-    <ul class="labels" aria-label="Labels">
+    <ul class="labels row tight" aria-label="Labels">
       {entries.map(([key, value]) => (
         <li key={key}>
           <bdi class="muted">{key}</bdi>

@@ -32,7 +32,7 @@ export function LiveCard({ app }: { app: string }) {
       title="Live"
       isFlush
       aside={
-        <span class="live-head">
+        <span class="live-head line digits">
           <LiveState live={live} isPaused={isPaused} />
           <button
             type="button"
@@ -73,12 +73,12 @@ function LiveState({ live, isPaused }: { live: Live; isPaused: boolean }) {
 
 function LiveLine({ app, row }: { app: string; row: LiveRow }) {
   return (
-    <li>
-      <span class="muted live-time">{CLOCK.format(row.at)}</span>
-      <a class="live-device" href={consolePath.device(app, row.deviceId)} title={row.deviceId}>
+    <li class="line">
+      <span class="muted live-time digits">{CLOCK.format(row.at)}</span>
+      <a class="live-device cut" href={consolePath.device(app, row.deviceId)} title={row.deviceId}>
         <Name text={row.deviceId} isCode />
       </a>
-      <span class="live-facts">
+      <span class="live-facts cut">
         <span class="code">{row.version ?? '?'}</span>{' '}
         <span class="muted">
           {row.platform} · {row.channel}

@@ -69,7 +69,7 @@ function WouldGet(props: { app: string; deviceId: string; told: Told }) {
   return (
     <LoadedView of={decision}>
       {(found) => (
-        <div class="would-get" role="status">
+        <div class="would-get stack" role="status">
           <p class="decision-offer">{found.decision.update?.version ?? 'Nothing'}</p>
           <p>{toldText(found.decision)}</p>
           <Candidates app={app} candidates={found.candidates} />
@@ -82,7 +82,7 @@ function WouldGet(props: { app: string; deviceId: string; told: Told }) {
 function Candidates({ app, candidates }: Pick<Explanation, 'candidates'> & { app: string }) {
   if (candidates.length === 0) return null;
   return (
-    <ol class="candidates" aria-label="Releases considered, newest first">
+    <ol class="candidates stack" aria-label="Releases considered, newest first">
       {candidates.map((candidate) => (
         <li
           key={`${candidate.channel}@${candidate.version}`}

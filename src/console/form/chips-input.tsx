@@ -15,9 +15,9 @@ export function ChipsInput(props: {
   const { label, values, onChange, options = [], locked = [], isDisabled = false } = props;
   const { placeholder = values.length === 0 ? 'Add a value' : 'or …' } = props;
   return (
-    <div class="chips">
+    <div class="chips row tight">
       {values.map((value) => (
-        <span class="chip" key={value}>
+        <span class="chip line tight" key={value}>
           <bdi dir="auto">{value === '' ? '(empty)' : value}</bdi>
           {!isDisabled && !locked.includes(value) && (
             <button

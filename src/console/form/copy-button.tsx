@@ -34,7 +34,7 @@ export function Secret({ label, text, what }: { label: string; text: string; wha
   return (
     <div class="secret">
       <span class="secret-label">{label}</span>
-      <code class="secret-text">{text}</code>
+      <code class="secret-text panel">{text}</code>
       <CopyButton text={text} what={what} />
     </div>
   );

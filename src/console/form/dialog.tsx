@@ -57,7 +57,7 @@ export function Dialog(props: {
     >
       {/* Stays in sight when the dialog is scrolled, and the question with it. */}
       <div class="dialog-top">
-        <div class="dialog-head">
+        <div class="dialog-head line apart">
           <h2 id={titleId}>{title}</h2>
           <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
             ×
@@ -74,7 +74,7 @@ export function Dialog(props: {
         )}
       </div>
       <DialogContext.Provider value={{ dismiss, settle: () => setFilled(false) }}>
-        <div class="dialog-body">{children}</div>
+        <div class="dialog-body stack loose">{children}</div>
       </DialogContext.Provider>
     </dialog>
   );
@@ -91,7 +91,7 @@ function Leaving(props: {
   // Before the question is painted: the next key is an answer to it, and goes to no field.
   useLayoutEffect(() => stay.current?.focus(), []);
   return (
-    <div class="notice warn leaving" role="alert">
+    <div class="notice warn leaving panel row" role="alert">
       {props.question}
       <button type="button" class="button plain small" ref={stay} onClick={props.onStay}>
         {props.stay}
@@ -143,7 +143,7 @@ export function SecretDialog(props: {
     <Dialog title={title} keeps={`the ${what}`} onClose={onClose}>
       <Notice tone="warn">{children}</Notice>
       <Secret label={label} text={text} what={what} />
-      <div class="form-actions">
+      <div class="form-actions row">
         <button type="button" class="button primary" onClick={onClose}>
           Done
         </button>

@@ -164,7 +164,7 @@ export function CheckGroup<Value extends string>(props: {
     <fieldset class="checks" aria-describedby={hint === undefined ? undefined : hintId}>
       <legend>{label}</legend>
       {options.map((option) => (
-        <label key={option.value}>
+        <label key={option.value} class="line">
           <input
             type="checkbox"
             checked={values.includes(option.value)}
@@ -213,7 +213,7 @@ function LabelledControl(props: {
   const errorId = error === undefined ? undefined : `${id}-error`;
   const describedBy = [errorId, hintId].filter((part) => part !== undefined).join(' ');
   return (
-    <div class="field">
+    <div class="field stack tight">
       <label for={id} class={isLabelHidden ? 'unseen' : undefined}>
         {label}
       </label>

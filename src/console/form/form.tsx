@@ -62,7 +62,7 @@ export function Form(props: {
   return (
     <form
       onInput={action.clear}
-      class="form"
+      class="form stack loose"
       aria-label={props.label}
       onKeyDown={(event) => {
         const isField = event.target instanceof HTMLInputElement;
@@ -81,7 +81,7 @@ export function Form(props: {
             : `${fieldText(refused.path.replaceAll('.', ' › '))}: ${refused.reason}`}
         </Notice>
       )}
-      <div class="form-actions">
+      <div class="form-actions row">
         <button
           type="submit"
           class={`button ${tone}`}
@@ -121,7 +121,7 @@ function Waiting({ id, onClose }: { id: string; onClose: (() => void) | undefine
         </a>
       </Notice>
       {onClose !== undefined && (
-        <div class="form-actions">
+        <div class="form-actions row">
           <button type="button" class="button primary" onClick={onClose}>
             Done
           </button>

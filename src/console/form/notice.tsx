@@ -10,7 +10,7 @@ export function Notice(props: {
 }) {
   const { tone, children } = props;
   return (
-    <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+    <div class={`notice panel ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
       {children}
     </div>
   );
@@ -19,7 +19,11 @@ export function Notice(props: {
 /** Placeholder of what is being loaded; while it `isComing`, what is below it on the page is not shown. */
 export function Skeleton({ isComing = true }: { isComing?: boolean }) {
   return (
-    <div class={isComing ? 'skeleton coming' : 'skeleton'} role="status" aria-label="Loading">
+    <div
+      class={isComing ? 'skeleton coming stack' : 'skeleton stack'}
+      role="status"
+      aria-label="Loading"
+    >
       <span />
       <span />
       <span />

@@ -63,12 +63,12 @@ function StepRows({ draft, onChange, path = '' }: Props) {
   return (
     <fieldset class="wide">
       <legend>Steps</legend>
-      <div class="plan-row hint" aria-hidden="true">
+      <div class="plan-row stack hint" aria-hidden="true">
         <span>Share (%)</span>
         <span>Hold (hours)</span>
       </div>
       {steps.map(({ rollout, hours }, index) => (
-        <div key={index} class="plan-row">
+        <div key={index} class="plan-row stack">
           <Field
             name={`${path}steps.${index}.rollout`}
             label={`Share of step ${index + 1} (%)`}

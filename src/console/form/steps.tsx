@@ -72,7 +72,7 @@ export function Steps(props: Props) {
   const going = { send: 'Next', onSend: next, isGoingOn: true };
   const sending = { send, tone, onSend, obstacle: props.obstacle, isDeliberate: true };
   return (
-    <div class="in-steps">
+    <div class="in-steps stack">
       {action.waiting === undefined && <StepList names={names} at={at} onGo={goTo} />}
       <Form
         {...(step === undefined ? sending : going)}
@@ -80,7 +80,7 @@ export function Steps(props: Props) {
         onBack={at === 0 ? undefined : () => goTo(at - 1)}
         onCancel={onCancel}
       >
-        <div class="step-body" key={at} ref={body}>
+        <div class="step-body stack loose" key={at} ref={body}>
           <h3 tabIndex={-1} ref={heading}>
             {step?.title ?? REVIEW}
           </h3>
@@ -121,11 +121,11 @@ function useStepFocus(at: number, isLed: boolean, onOpen: () => void) {
 function StepList(props: { names: readonly string[]; at: number; onGo: (place: number) => void }) {
   const { names, at, onGo } = props;
   return (
-    <ol class="step-list" aria-label="Steps">
+    <ol class="step-list row hint" aria-label="Steps">
       {names.map((name, index) => (
         <li
           key={name}
-          class={index < at ? 'done' : undefined}
+          class={index < at ? 'done line' : 'line'}
           aria-current={index === at ? 'step' : undefined}
         >
           {index < at ? (

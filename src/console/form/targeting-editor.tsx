@@ -30,7 +30,7 @@ export function TargetingEditor(props: {
 }) {
   const { draft, onChange, labels, offered } = props;
   return (
-    <div class="targeting">
+    <div class="targeting stack loose">
       {offered !== undefined && (
         <Notice tone="quiet">
           Devices were already offered this release. You can still add values to a label or remove a
@@ -141,7 +141,7 @@ function LabelTargetRow(props: {
     .filter(({ value }) => row.values.includes(value))
     .reduce((sum, each) => sum + each.devices, 0);
   return (
-    <div class="target-row">
+    <div class="target-row row panel">
       <input
         class="target-key"
         aria-label="Label"
@@ -160,7 +160,7 @@ function LabelTargetRow(props: {
           <option key={key} value={key} />
         ))}
       </datalist>
-      <span class="target-word">is</span>
+      <span class="target-word muted">is</span>
       <ChipsInput
         label={`Values of ${row.key === '' ? 'the label' : row.key}`}
         values={row.values}
@@ -210,7 +210,7 @@ function ExpressionRow(props: {
     onChange({ ...row, key, operator: isKept ? row.operator : 'In' });
   };
   return (
-    <div class="target-row">
+    <div class="target-row row panel">
       <input
         class="target-key"
         aria-label="Field or label"

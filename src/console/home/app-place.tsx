@@ -108,8 +108,8 @@ function AppTabs(props: {
   const mayAdd = useMay('owner') && app.archivedAt === null;
   return (
     <div class="place">
-      <div class="place-head">
-        <p class="crumbs">
+      <div class="place-head row apart">
+        <p class="crumbs row muted">
           <a href={consolePath.apps}>Apps</a>
           <span aria-hidden="true">/</span>
           <a href={consolePath.app(app.ref)}>
@@ -191,7 +191,7 @@ function ChannelTabs(props: {
   }, [channel, tab]);
   return (
     <>
-      <nav ref={tabs} class="tabs" aria-label="Channels and fleet">
+      <nav ref={tabs} class="tabs line tight" aria-label="Channels and fleet">
         {shown.map((name) => (
           <a
             key={name}

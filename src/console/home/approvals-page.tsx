@@ -112,7 +112,7 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
         )}
         <details>
           <summary>The call</summary>
-          <pre class="code call">{JSON.stringify(request.body, null, 2)}</pre>
+          <pre class="code call panel">{JSON.stringify(request.body, null, 2)}</pre>
         </details>
         {status === 'pending' && (
           <Decision approval={approval} place={title} onDecided={onDecided} />
@@ -171,7 +171,7 @@ function Decision(props: {
   return (
     <>
       <ReasonField value={reason} onInput={setReason} />
-      <div class="form-actions">
+      <div class="form-actions row">
         <Form label={`Approve ${place}`} send="Approve" onSend={decide('approve')} />
         <Form label={`Decline ${place}`} send="Decline" tone="plain" onSend={decide('decline')} />
       </div>

@@ -82,11 +82,9 @@ function AppCards({ apps }: { apps: readonly AppOverview[] }) {
           <Field label="Name or ref contains" type="search" value={text} onInput={setText} />
         </div>
       )}
-      <div class="apps">
-        {found.map((app) => (
-          <AppCard key={app.id} app={app} />
-        ))}
-      </div>
+      {found.map((app) => (
+        <AppCard key={app.id} app={app} />
+      ))}
       {found.length === 0 && wanted !== '' && <Empty title="No app has this in its name or ref" />}
       {archived > 0 && (
         <p>
@@ -107,8 +105,8 @@ function AppCards({ apps }: { apps: readonly AppOverview[] }) {
 function AppCard({ app }: { app: AppOverview }) {
   return (
     <article class="card flush app" aria-label={app.name}>
-      <header class="card-head">
-        <div class="app-name">
+      <header class="card-head row apart">
+        <div class="app-name row">
           <h2>
             <a href={consolePath.app(app.ref)}>
               <Name text={app.name} />
@@ -117,7 +115,7 @@ function AppCard({ app }: { app: AppOverview }) {
           <Name text={app.ref} isCode />
           {app.archivedAt !== null && <Badge tone="quiet">Archived</Badge>}
         </div>
-        <a class="app-fleet" href={consolePath.fleet(app.ref)} title="Show the fleet">
+        <a class="app-fleet muted" href={consolePath.fleet(app.ref)} title="Show the fleet">
           <strong>{numberText(app.devicesDay)}</strong> in the last day
         </a>
       </header>

@@ -117,7 +117,7 @@ function AttentionRow({ item }: { item: AttentionItem }) {
   const place = [item.app, item.channel].filter((part) => part !== null).join('/');
   return (
     <li>
-      <p class="attention-what">
+      <p class="attention-what row">
         <Badge tone={look.tone}>{look.label}</Badge>{' '}
         <strong>
           <Name text={[place, version].filter(Boolean).join(' ') || (name ?? '')} isCode />
@@ -126,7 +126,7 @@ function AttentionRow({ item }: { item: AttentionItem }) {
           <Time at={since} never="since a time that is not known" />
         </span>
       </p>
-      <p class="attention-why">{capitalized(words ?? look.why(item))}</p>
+      <p class="attention-why hint">{capitalized(words ?? look.why(item))}</p>
       <a class="button plain small" href={pathOf(item)}>
         Open<span class="unseen"> {[place, version ?? name].filter(Boolean).join(' ')}</span>
       </a>

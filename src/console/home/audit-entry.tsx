@@ -20,7 +20,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
   );
   return (
     <li class="audit-entry">
-      <div class="audit-head">
+      <div class="audit-head row apart">
         <p>
           <strong>
             <Actor text={entry.actor} isFirst />
@@ -32,7 +32,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
           </span>
         </p>
         <span
-          class="audit-at"
+          class="audit-at hint"
           title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
         >
           <Time at={entry.at} isZoned />
@@ -40,7 +40,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
       </div>
       {reason !== null && <Reason text={reason} />}
       {differences.length > 0 && (
-        <dl class={isBrief ? 'differences brief' : 'differences'}>
+        <dl class={isBrief ? 'differences brief stack panel' : 'differences stack panel'}>
           {differences.map((difference) => (
             <DifferenceRow key={difference.path} difference={difference} />
           ))}
@@ -66,13 +66,13 @@ const REASON_LENGTH_MAX = 140;
 function Reason({ text }: { text: string }) {
   if (text.length <= REASON_LENGTH_MAX) {
     return (
-      <p class="audit-reason" dir="auto">
+      <p class="audit-reason muted" dir="auto">
         {text}
       </p>
     );
   }
   return (
-    <details class="audit-reason">
+    <details class="audit-reason muted">
       <summary dir="auto">{text.slice(0, REASON_LENGTH_MAX)}…</summary>
       <p dir="auto">{text}</p>
     </details>
@@ -83,7 +83,7 @@ function DifferenceRow({ difference: { path, before, after } }: { difference: Di
   return (
     <div>
       <dt dir="auto">{fieldText(path)}</dt>
-      <dd>
+      <dd class="row">
         {before !== undefined && <del dir="auto">{before}</del>}
         {before !== undefined && after !== undefined && <span aria-hidden="true">→</span>}
         {after !== undefined && <ins dir="auto">{after}</ins>}

@@ -53,7 +53,7 @@ export function AuditPage() {
                   </a>
                 </Empty>
               ) : (
-                <ol class="audit padded">
+                <ol class="audit padded stack">
                   {page.entries.map((entry) => (
                     <AuditEntryView key={entry.id} entry={entry} />
                   ))}
@@ -96,7 +96,7 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
   if (next === null && query.before === undefined) return null;
   const to = (before?: string) => `${consolePath.audit}${queryText({ ...query, before })}`;
   return (
-    <nav class="pager" aria-label="Pages of the audit">
+    <nav class="pager line apart" aria-label="Pages of the audit">
       {query.before === undefined ? <span /> : <a href={to()}>← Newest</a>}
       {next === null ? <span /> : <a href={to(next)}>Older →</a>}
     </nav>

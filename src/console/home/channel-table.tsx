@@ -94,7 +94,7 @@ function Serving({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { serving, rolling } = standing;
   const isNothing = newest === null && rolling.length === 0;
   return (
-    <span class="channel-serving">
+    <span class="channel-serving stack tight">
       {serving.length === 0 && (
         <span class="muted">
           {isNothing ? 'Nothing published yet' : 'No release at 100\u00a0%'}
@@ -119,10 +119,11 @@ function Rolling({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { plan, standing } = channel;
   if (standing.rolling.length === 0 && plan === null) return <None />;
   return (
-    <span class="channel-rolling">
+    <span class="channel-rolling stack tight">
       {standing.rolling.map((served) => (
         <a
           key={`${served.channel}@${served.version}`}
+          class="line"
           href={consolePath.release(app, served.channel, served.version)}
         >
           <span class="code">{served.version}</span>
@@ -141,7 +142,7 @@ function Newest({ app, channel }: { app: string; channel: ChannelOverview }) {
     return follows === null ? <None /> : <span class="muted">follows {follows}</span>;
   }
   return (
-    <span class="channel-newest">
+    <span class="channel-newest row">
       <a class="code" href={consolePath.release(app, name, newest.version)}>
         {newest.version}
       </a>{' '}

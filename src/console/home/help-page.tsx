@@ -148,11 +148,11 @@ export function HelpPage() {
       <div class="split">
         <div>
           <Card title="Terms">
-            <dl class="terms">
+            <dl class="terms stack">
               {TERMS.map(({ id, term, meaning }) => (
                 <div key={id} id={id} class="anchor">
                   <dt>{term}</dt>
-                  <dd>{meaning}</dd>
+                  <dd class="muted">{meaning}</dd>
                 </div>
               ))}
             </dl>
@@ -165,11 +165,11 @@ export function HelpPage() {
                 They count devices that were on record before the release was published. Each rate
                 comes with its interval: the true rate lies in it with 95 % confidence.
               </p>
-              <dl class="terms">
+              <dl class="terms stack">
                 {SIGNALS.map((signal) => (
                   <div key={signal} id={signal} class="anchor">
                     <dt>{signal}</dt>
-                    <dd>{SIGNAL_TERMS[signal]}</dd>
+                    <dd class="muted">{SIGNAL_TERMS[signal]}</dd>
                   </div>
                 ))}
               </dl>

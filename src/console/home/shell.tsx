@@ -37,11 +37,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <a class="skip" href="#content">
         Skip to the page
       </a>
-      <header class="top">
+      <header class="top line">
         <a class="top-home" href={consolePath.apps}>
           <Logo />
         </a>
-        <nav aria-label="Console">
+        <nav class="line tight" aria-label="Console">
           {PLACES.map((place) => (
             <a
               key={place.label}
@@ -55,7 +55,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             </a>
           ))}
         </nav>
-        <div class="top-end">
+        <div class="top-end line">
           {membership !== undefined && <Search />}
           <OrganizationSwitch />
           <HelpMenu />
@@ -80,14 +80,17 @@ function OrganizationSwitch() {
   if (membership === undefined) return null;
   if (memberships.length === 1) {
     return (
-      <bdi class="organization" title={`Your organization: ${membership.organization.name}`}>
+      <bdi
+        class="organization cut muted"
+        title={`Your organization: ${membership.organization.name}`}
+      >
         {membership.organization.name}
       </bdi>
     );
   }
   return (
     <select
-      class="organization"
+      class="organization cut muted"
       aria-label="Organization"
       value={membership.organization.id}
       onChange={(event) => {

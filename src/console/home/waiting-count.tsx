@@ -24,7 +24,7 @@ export function WaitingCount({ path }: { path: string }) {
   return (
     <>
       {' '}
-      <span class="nav-count">
+      <span class="nav-count digits">
         {approvals.length}
         {next !== null && '+'}
         <span class="unseen"> waiting</span>

@@ -15,7 +15,7 @@ export function Card(props: {
   const id = useId();
   return (
     <section class={isFlush ? 'card flush' : 'card'} aria-labelledby={id}>
-      <header class="card-head">
+      <header class="card-head row apart">
         <h2 id={id}>{title}</h2>
         {aside}
       </header>
@@ -34,8 +34,8 @@ export function FigureTile(props: {
     <div class="figure">
       <dt>{props.label}</dt>
       <dd>
-        <span class="figure-value">{props.value}</span>
-        {props.note !== undefined && <span class="figure-note">{props.note}</span>}
+        <span class="figure-value digits">{props.value}</span>
+        {props.note !== undefined && <span class="figure-note muted">{props.note}</span>}
       </dd>
     </div>
   );
@@ -51,11 +51,14 @@ export function ShareBar(props: {
   const { percent, label, text = percentText(percent), tone = 'accent' } = props;
   const width = `${Math.min(100, Math.max(0, percent))}%`;
   return (
-    <span class="share">
+    <span class="share line">
       <span class={`share-track ${tone}`} role="img" aria-label={`${label}: ${text}`}>
         <span style={{ width }} />
       </span>
-      <span class={props.text === undefined ? 'share-text' : 'share-text wide'} aria-hidden="true">
+      <span
+        class={props.text === undefined ? 'share-text digits' : 'share-text wide digits'}
+        aria-hidden="true"
+      >
         {text}
       </span>
     </span>

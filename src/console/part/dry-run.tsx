@@ -35,7 +35,7 @@ export function DryRunView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
   const { findings, release, effect } = dryRun;
   const sentences = findingSentences(findings, release.artifacts, effect);
   return (
-    <section class="dry-run" role="status" aria-label="What it would do">
+    <section class="dry-run stack panel" role="status" aria-label="What it would do">
       {sentences.length === 0 ? <p>No problems found.</p> : <Findings sentences={sentences} />}
       <EffectView dryRun={dryRun} />
     </section>
@@ -44,9 +44,9 @@ export function DryRunView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
 
 function Findings({ sentences }: { sentences: readonly FindingSentence[] }) {
   return (
-    <ul class="findings">
+    <ul class="findings stack tight">
       {sentences.map(({ severity, text }) => (
-        <li key={text}>
+        <li key={text} class="line">
           <Badge tone={severity === 'error' ? 'bad' : 'warn'}>{severity}</Badge>
           <span>{text}</span>
         </li>
@@ -82,7 +82,7 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
         .
       </p>
       {moves.length > 0 && (
-        <ul class="moves" aria-label="Offers that change">
+        <ul class="moves stack tight" aria-label="Offers that change">
           {moves.slice(0, LISTED_MAX).map(({ from, to, devices: count }) => (
             <li key={`${from} ${to}`}>
               <span class="code">{from ?? 'no offer'}</span> →{' '}
@@ -108,7 +108,7 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
   }
   if (said === undefined) {
     return (
-      <section class="dry-run">
+      <section class="dry-run stack panel">
         <p class="muted">Asking what it would do …</p>
       </section>
     );
@@ -118,7 +118,7 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
     text: findingSentence(finding),
   }));
   return (
-    <section class="dry-run" role="status" aria-label="What it would do">
+    <section class="dry-run stack panel" role="status" aria-label="What it would do">
       {sentences.length > 0 && <Findings sentences={sentences} />}
       {isAboutRunners ? <Ways said={said} /> : <Offers said={said} />}
     </section>
@@ -173,7 +173,7 @@ function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswe
         {numberText(count(runners) - count(staying))} go to another release, {about}
         {numberText(count(staying))} stay.
       </p>
-      <ul class="moves" aria-label="Where they go">
+      <ul class="moves stack tight" aria-label="Where they go">
         {runners.slice(0, RUNNER_ROWS_MAX).map((row) => (
           <li key={JSON.stringify(row)}>
             <span class="code">
@@ -245,7 +245,7 @@ export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
   return {
     obstacle: isSure ? undefined : 'Confirm how many devices are offered it',
     question: (
-      <label class="sure">
+      <label class="sure line">
         <input
           type="checkbox"
           checked={isSure}

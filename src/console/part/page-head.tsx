@@ -13,12 +13,12 @@ export function PageHead(props: {
 }) {
   useArrival(useLocation().path);
   return (
-    <header class="page-head">
+    <header class="page-head row apart">
       <div>
         <h1 tabIndex={-1}>{props.title}</h1>
         {props.lead !== undefined && <p class="lead">{props.lead}</p>}
       </div>
-      {props.actions !== undefined && <div class="page-actions">{props.actions}</div>}
+      {props.actions !== undefined && <div class="page-actions row">{props.actions}</div>}
     </header>
   );
 }
@@ -34,7 +34,7 @@ export function useTitle(...parts: readonly (string | undefined)[]): void {
 /** Logo; the image is decorative, because the name is text. */
 export function Logo() {
   return (
-    <span class="logo">
+    <span class="logo line">
       <svg viewBox="0 0 32 32" aria-hidden="true">
         <rect width="32" height="32" rx="8" />
         <path d="M8 9h16M8 16h11M8 23h6" />

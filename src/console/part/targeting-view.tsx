@@ -14,7 +14,7 @@ export function TargetingView({ targets }: { targets: Targeting | null }) {
   const clauses = targetingText(targets);
   if (clauses.length === 0) return <span class="muted whole">Every device</span>;
   return (
-    <ul class="clauses" aria-label="Devices whose">
+    <ul class="clauses row tight" aria-label="Devices whose">
       {clauses.map((clause) => (
         <li key={clause} dir="auto">
           {clause}

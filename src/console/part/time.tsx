@@ -62,7 +62,7 @@ export function AsOf({ of }: { of: Pick<Loaded<unknown>, 'at' | 'everyMs'> }) {
   if (at === undefined) return null;
   const isOld = now - at > MISSED_MAX * of.everyMs + TICK_MS;
   return (
-    <p class={isOld ? 'as-of old' : 'as-of'}>
+    <p class={isOld ? 'as-of old hint digits' : 'as-of hint digits'}>
       as of {CLOCK.format(at)}
       {isOld && ', and nothing newer since'}
     </p>

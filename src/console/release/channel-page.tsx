@@ -75,7 +75,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         <OpenDoors app={app.ref} channel={channel} change={settingsOf(details.data)} />
       )}
       {details.data !== undefined && (
-        <p class="download-link">
+        <p class="download-link row">
           <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
           <CopyButton text={details.data.downloadUrl} what="download link" />
         </p>
@@ -177,7 +177,7 @@ function FirstSteps(props: { app: AppOverview; channel: string; base: string }) 
   const line = `curl -i -H 'X-Service-Device: my-first-device' ${address}/darwin/aarch64/0.0.1`;
   return (
     <Card title="First steps">
-      <ol class="steps-list">
+      <ol class="steps-list stack">
         <Step isDone>Create the app {app.name}.</Step>
         <Step isDone={isPublished}>Publish a release, here or from your build.</Step>
         <Step isDone={hasKey}>
@@ -196,7 +196,7 @@ function FirstSteps(props: { app: AppOverview; channel: string; base: string }) 
 
 function Step({ isDone, children }: { isDone: boolean; children: ComponentChildren }) {
   return (
-    <li class={isDone ? 'done' : ''}>
+    <li class={isDone ? 'muted' : ''}>
       <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
       <span>
         <span class="unseen">{isDone ? 'Done: ' : 'To do: '}</span>

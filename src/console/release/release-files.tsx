@@ -187,7 +187,7 @@ function ArtifactRow(props: {
     onInput: (value: string) => onChange({ ...artifact, [name]: value }),
   });
   return (
-    <div class="artifact-row">
+    <div class="artifact-row stack panel">
       <div class="artifact-main">
         <Field label="Platform" options={PLATFORMS} placeholder="darwin" {...field('platform')} />
         <Field label="Architecture" options={ARCHES} placeholder="any" {...field('arch')} />

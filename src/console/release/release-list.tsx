@@ -126,7 +126,7 @@ function columnsFor(
     {
       label: 'Status',
       render: ({ standing, plan }) => (
-        <span class="badges">
+        <span class="badges row tight">
           <StandingBadge state={standing.state} />
           {standing.on.length > 0 && <span class="muted">on {standing.on.join(', ')}</span>}
           {plan !== null && <PlanBadge status={plan.status} />}
@@ -187,7 +187,7 @@ function Pager(props: { page: ChannelReleases; query: Record<string, string> }) 
   const to = (target: number) =>
     `${location.pathname}${queryText({ ...props.query, page: target })}`;
   return (
-    <nav class="pager" aria-label="Pages of releases">
+    <nav class="pager line apart" aria-label="Pages of releases">
       {page > 1 ? <a href={to(page - 1)}>← Newer</a> : <span />}
       <span class="muted">
         Page {numberText(page)} of {numberText(pageCount)} · {countText(total, 'release')}

@@ -144,7 +144,7 @@ function VerdictView(props: { verdict: ReleaseVerdict; planned: PlanAndHealth | 
   const { verdict, planned } = props;
   const { tone, state, cause, since, next } = verdict;
   return (
-    <section class={`notice verdict ${tone}`} aria-label="Verdict">
+    <section class={`notice panel verdict stack tight ${tone}`} aria-label="Verdict">
       <p>
         <strong>{state}</strong>{' '}
         {planned !== undefined && <VerdictBadge verdict={planned.health.verdict} />}
@@ -250,7 +250,7 @@ function NotesCard({ html }: { html: string }) {
         <p class="muted">No notes were published.</p>
       ) : (
         // The service renders and sanitises it; the console inserts no other HTML.
-        <div class="prose" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
+        <div class="prose stack" dir="auto" dangerouslySetInnerHTML={{ __html: html }} />
       )}
     </Card>
   );
@@ -262,7 +262,7 @@ function HistoryCard({ history }: Pick<RenderedReleaseDetail, 'history'>) {
       {history.length === 0 ? (
         <p class="muted">Nothing happened yet.</p>
       ) : (
-        <ol class="audit">
+        <ol class="audit stack">
           {history.map((entry) => (
             <AuditEntryView key={entry.id} entry={entry} hasSubject={false} />
           ))}
@@ -326,7 +326,7 @@ function Address({ url }: { url: string | undefined }) {
   if (url === undefined) return <None />;
   if (!WEB_ADDRESS.test(url)) return <Name text={url} isCode />;
   return (
-    <span class="file-address">
+    <span class="file-address row">
       <a class="code" href={url} target="_blank" rel="noopener noreferrer" title={url}>
         {middleText(url.split('/').at(-1) || url)}
       </a>{' '}

@@ -118,7 +118,7 @@ function DevicesLink(props: { name: ReleaseName; signal: Signal; count: number }
 
 function SignalName({ signal, rate }: { signal: Signal; rate: SignalRate }) {
   return (
-    <span class="signal">
+    <span class="signal stack tight">
       <span>
         <strong>{signal}</strong> {rate.tripped && <Badge tone="bad">stopped the plan</Badge>}
       </span>
@@ -138,7 +138,7 @@ function RateView(props: {
   const less = signal === 'silent' ? silentText(devices, rate, reached) : undefined;
   const network = networkText(rate);
   return (
-    <span class="rate">
+    <span class="rate stack tight digits">
       <span>
         <strong class="rate-figure">{percentText(rate.percent)}</strong>{' '}
         <span class="muted">
@@ -216,7 +216,7 @@ function SignalView(props: { signal: Signal; breakdown: SignalBreakdown; version
   return (
     <section class="trouble" aria-label={`Where devices are ${signal}`}>
       <h3>
-        {signal} <span class="muted">{shareLine(breakdown)}</span>
+        {signal} <span class="muted digits">{shareLine(breakdown)}</span>
       </h3>
       <Places signal={signal} by="platform" places={breakdown.platforms} />
       <Places signal={signal} by="version before" places={left} />
@@ -251,7 +251,7 @@ function Places(props: {
   return (
     <>
       <p class="hint">By {by}</p>
-      <ul class="bars" aria-label={`${signal} by ${by}`}>
+      <ul class="bars stack" aria-label={`${signal} by ${by}`}>
         {named.map((each) => (
           <li key={each.name}>
             {each.name === '' ? (

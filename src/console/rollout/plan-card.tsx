@@ -63,11 +63,11 @@ function PlanView({ plan, found, history }: Props & { plan: RolloutPlan }) {
   const next = nextStep(steps);
   const isOpen = isOpenPlan(status);
   return (
-    <div class="plan">
+    <div class="plan stack">
       {status === 'held' && <Notice tone="warn">{capitalized(heldText(plan, history))}</Notice>}
       {status !== 'held' && reason !== null && <p>{reason}.</p>}
       {isOpen && status !== 'held' && <NextLine plan={plan} next={next} />}
-      <ol class="plan-steps" aria-label="Steps of the plan">
+      <ol aria-label="Steps of the plan">
         {steps.map((step) => (
           <StepItem key={step.rollout} step={step} place={stepPlace(plan, step)} />
         ))}
@@ -113,7 +113,10 @@ const PLACES: Readonly<Record<StepPlace, string>> = {
 function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
   const { rollout, startedAt } = step;
   return (
-    <li class={`plan-step ${place}`} aria-current={place === 'now' ? 'step' : undefined}>
+    <li
+      class={`plan-step stack digits ${place}`}
+      aria-current={place === 'now' ? 'step' : undefined}
+    >
       <strong>{percentText(rollout)}</strong>
       <span>{holdText(step)}</span>
       <span class="plan-place">
@@ -150,7 +153,7 @@ function PlanControls({ name, release, found, onDone }: Props) {
   // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!mayPlan || (actions.length === 0 && !isPlannable)) && asking === undefined) return null;
   return (
-    <div class="form-actions plan-controls">
+    <div class="form-actions plan-controls row">
       {actions.map((action) => (
         <button
           key={action}

@@ -74,7 +74,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
         onSend={async () => setAsked(percent)}
         obstacle={obstacle}
       >
-        <fieldset class="steps">
+        <fieldset class="steps row">
           <legend>Share of the fleet</legend>
           {STEPS.map((step) => {
             const reason = servingObstacle.toRollout(release, step);
@@ -82,7 +82,7 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
               <button
                 key={step}
                 type="button"
-                class="step"
+                class="step digits"
                 aria-pressed={percent === step}
                 disabled={reason !== undefined}
                 title={reason}
@@ -218,7 +218,7 @@ function TargetingDialog({
           labels={labels.data}
           {...(release.offered ? { offered: { targets: base.targets } } : {})}
         />
-        <div class="outcome" aria-live="polite">
+        <div class="outcome row" aria-live="polite">
           <span class="muted">It will be for</span> <TargetingView targets={targets} />
         </div>
         {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}

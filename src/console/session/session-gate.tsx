@@ -206,10 +206,10 @@ function SignInDialog(props: SignInProps & { onLeave: () => void }) {
       aria-label="Sign in again"
       onCancel={(event) => event.preventDefault()}
     >
-      <div class="dialog-head">
+      <div class="dialog-head line apart">
         <h2>Sign in again</h2>
       </div>
-      <div class="dialog-body">
+      <div class="dialog-body stack loose">
         <p>Your session has ended. What you have filled in is still there.</p>
         {ways !== undefined && (
           <p>

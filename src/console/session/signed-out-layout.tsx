@@ -14,7 +14,7 @@ export function SignedOutLayout(props: {
   useTitle(props.title);
   return (
     <main class="door">
-      <div class="door-card">
+      <div class="door-card stack loose">
         <Logo />
         <h1>{props.title}</h1>
         <p class="lead">{props.lead}</p>

@@ -95,14 +95,14 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
     <Card title={name} aside={<StateBadge destination={destination} />} isFlush>
       <div class="stack padded">
         <p>
-          {KIND_NAMES[kind]} <span class="code address">{url ?? to}</span>{' '}
+          {KIND_NAMES[kind]} <span class="code">{url ?? to}</span>{' '}
           <span class="muted">
             since <Time at={destination.createdAt} />
           </span>
         </p>
         <p class="hint">{destinationText(destination)}</p>
         <Trouble destination={destination} />
-        <div class="form-actions">
+        <div class="form-actions row">
           {enabled && button('Send a test', test)}
           {asksRecipient && button('Send the link again', sendLink)}
           {button('Change…', () => setAsking('change'))}
@@ -239,7 +239,7 @@ function Deliveries({ destination: { id, enabled } }: { destination: Destination
               keyOf={(delivery) => delivery.id}
             />
           )}
-          <div class="form-actions">
+          <div class="form-actions row">
             {before !== undefined && (
               <button type="button" class="link" onClick={() => setBefore(undefined)}>
                 ← Newest

@@ -36,7 +36,7 @@ export function SettingsPage({ params }: { params: { readonly section?: string }
     <>
       <PageHead title="Settings" />
       <div class="settings">
-        <nav class="settings-nav" aria-label="Settings">
+        <nav class="settings-nav stack tight" aria-label="Settings">
           {SECTIONS.map(({ name, label }) => (
             <a
               key={name}

@@ -74,7 +74,7 @@ export function IssuedWebhookDialog(props: {
       )}
       <Secret label="Address" text={issued.url} what="address" />
       <Secret label="Secret" text={issued.secret} what="secret" />
-      <div class="form-actions">
+      <div class="form-actions row">
         <button type="button" class="button primary" data-first onClick={onClose}>
           Done
         </button>

@@ -200,21 +200,21 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
   return (
     <div class="stack padded">
       <p>
-        <Badge tone="good">{host}</Badge> <span class="code address">{url}</span>{' '}
+        <Badge tone="good">{host}</Badge> <span class="code">{url}</span>{' '}
         <span class="muted">
           since <Time at={createdAt} />
         </span>
       </p>
       <p class="hint">{webhookText(webhook)}</p>
       {otherRepository !== null && (
-        <p class="notice warn">
+        <p class="notice warn panel">
           Deliveries of <span class="code">{otherRepository.name}</span> are ignored, last{' '}
           <Time at={otherRepository.at} />: the webhook takes <span class="code">{repository}</span>
           . Make a new secret to take another repository, and give it to that one alone.
         </p>
       )}
       {mayChange && (
-        <div class="form-actions">
+        <div class="form-actions row">
           <RowButton label="Settings…" of={host} onClick={() => setAsking('settings')} />
           <RowButton label="New secret…" of={host} onClick={() => setAsking('secret')} />
           <RowButton label="Disable…" of={host} onClick={() => setAsking('disable')} />
