@@ -149,6 +149,6 @@ it('nothing of it is loaded unless it is asked for', () => {
     const files = JSON.parse(execFileSync(process.execPath, args).toString()) as string[];
     return files.filter((file) => /@opentelemetry.(?!api\b)/.test(file));
   };
-  expect(loadedBy('node/serving-process.js')).toEqual([]);
+  expect(loadedBy('node/processes/serving-process.js')).toEqual([]);
   expect(loadedBy('observe/otel-tracing.js')).not.toEqual([]);
 });

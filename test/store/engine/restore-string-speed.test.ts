@@ -29,5 +29,5 @@ test('what is loaded before it or after it, strings are quick', async () => {
 });
 
 test('with all that the service loads they are quick', async () => {
-  await expect(areStringsQuick(loading('node/start-service.js'))).resolves.toBe(true);
+  await expect(areStringsQuick(loading('node/processes/start-service.js'))).resolves.toBe(true);
 });
