@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import { Unavailable } from '../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
@@ -103,15 +103,14 @@ export class LoginThrottle {
    * Counts in the engine, or on this node alone if the engine is unavailable, which must neither lock users
    * out nor lift the limits.
    */
-  private async ask<Value>(question: (counter: Counter) => Promise<Value>): Promise<Value> {
+  private ask<Value>(question: (counter: Counter) => Promise<Value>): Promise<Value> {
     const { engine, alone, metrics } = this.dependencies;
-    try {
-      return await question(engine);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      metrics.faults.add('login');
-      return question(alone);
-    }
+    return question(engine).catch(
+      whenAway(() => {
+        metrics.faults.add('login');
+        return question(alone);
+      }),
+    );
   }
 }
 

@@ -176,6 +176,16 @@ export class Unavailable extends Error {
   }
 }
 
+/** Returns a handler of rejections that answers where a store is away, and passes any other error on. */
+export function whenAway<Answer>(
+  answer: (fault: Unavailable) => Answer,
+): (error: unknown) => Answer {
+  return (error) => {
+    if (error instanceof Unavailable) return answer(error);
+    throw error;
+  };
+}
+
 /** The error of a store that answers, but belongs to another record than this node. */
 export class OfAnotherRecord extends Unavailable {}
 

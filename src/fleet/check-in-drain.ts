@@ -13,7 +13,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { LIMIT } from '../contract/limit.ts';
-import { Unavailable } from '../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import { type CheckIn, coalesceCheckIns, deviceKey } from '../domain/fleet/check-in.ts';
 import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
 import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
@@ -309,12 +309,8 @@ export class StreamShare {
   async stop(): Promise<void> {
     await this.loop.stop();
     this.gainedAt.fill(undefined);
-    try {
-      await this.queue.leaveCheckIns(this.taker);
-    } catch (error) {
-      // Forgotten by itself in a few seconds.
-      if (!(error instanceof Unavailable)) throw error;
-    }
+    // Else forgotten by itself in a few seconds.
+    await this.queue.leaveCheckIns(this.taker).catch(whenAway(() => undefined));
   }
 
   /**

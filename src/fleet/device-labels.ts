@@ -8,7 +8,7 @@
 // answer, the engine's labels are the best that is known, and are used. What the engine could not be told is
 // brought to it by the feed (label-feed.ts).
 
-import { Unavailable } from '../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { type CheckIn, deviceKey } from '../domain/fleet/check-in.ts';
 import {
@@ -207,15 +207,12 @@ export class DeviceLabels {
     const updates = entries.map((entry): LabelUpdate => {
       return { ...entry, settled: settled.get(deviceKey(entry)) };
     });
-    try {
-      const notifications = entries.map(({ appId, deviceId, revision, labels }) => {
-        return { appId, deviceId, revision, labelsTag: tagLabels(labels) };
-      });
-      await Promise.all([engine.putLabels(updates), engine.tellLabels(notifications)]);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      metrics.faults.add('label-share');
-    }
+    const notifications = entries.map(({ appId, deviceId, revision, labels }) => {
+      return { appId, deviceId, revision, labelsTag: tagLabels(labels) };
+    });
+    await Promise.all([engine.putLabels(updates), engine.tellLabels(notifications)]).catch(
+      whenAway(() => metrics.faults.add('label-share')),
+    );
   }
 
   /**
@@ -226,14 +223,11 @@ export class DeviceLabels {
   async tellLost(devices: readonly DeviceName[]): Promise<void> {
     if (devices.length === 0) return;
     const { engine, metrics } = this.dependencies;
-    try {
-      await engine.tellLabels(
+    await engine
+      .tellLabels(
         devices.map(({ appId, deviceId }) => ({ appId, deviceId, revision: NOT_RECORDED })),
-      );
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      metrics.faults.add('label-share');
-    }
+      )
+      .catch(whenAway(() => metrics.faults.add('label-share')));
   }
 
   /**
@@ -258,13 +252,12 @@ export class DeviceLabels {
   /** Notes labels. Resolves with false when the engine does not take them; never rejects. */
   private async tryNote(note: LabelNote): Promise<boolean> {
     if (!this.keepsNotes) return false;
-    try {
-      return await this.notes.ask(note);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('label-write');
-      return false;
-    }
+    return this.notes.ask(note).catch(
+      whenAway(() => {
+        this.dependencies.metrics.faults.add('label-write');
+        return false;
+      }),
+    );
   }
 
   /**
@@ -272,14 +265,14 @@ export class DeviceLabels {
    * whether the engine has taken it.
    */
   private async noteMany(notes: readonly LabelNote[]): Promise<readonly boolean[]> {
-    let isTaken = true;
-    try {
-      await this.dependencies.engine.noteLabels(notes);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('label-write', notes.length);
-      isTaken = false;
-    }
+    const { engine, metrics } = this.dependencies;
+    const isTaken = await engine.noteLabels(notes).then(
+      () => true,
+      whenAway(() => {
+        metrics.faults.add('label-write', notes.length);
+        return false;
+      }),
+    );
     return new Array<boolean>(notes.length).fill(isTaken);
   }
 
@@ -366,7 +359,9 @@ export class DeviceLabels {
   private async readAndFill(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
     const read = await this.dependencies.ledger.readLabels(devices);
     // An id that somebody invented is not worth a place in the engine.
-    await this.fill(read.filter(({ isRecorded }) => isRecorded));
+    const entries = read.filter(({ isRecorded }) => isRecorded);
+    // When that fails, the next reader does it.
+    await this.dependencies.engine.putLabels(entries).catch(whenAway(() => undefined));
     return read;
   }
 
@@ -379,22 +374,13 @@ export class DeviceLabels {
   }
 
   private async askEngine(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]> {
-    try {
-      return await this.dependencies.engine.getLabels(devices);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('label-read');
-      return devices.map(() => NOT_ANSWERED);
-    }
-  }
-
-  /** Caches labels in the engine; when that fails, the next reader does it. */
-  private async fill(entries: readonly StoredLabels[]): Promise<void> {
-    try {
-      await this.dependencies.engine.putLabels(entries);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-    }
+    const { engine, metrics } = this.dependencies;
+    return engine.getLabels(devices).catch(
+      whenAway(() => {
+        metrics.faults.add('label-read');
+        return devices.map(() => NOT_ANSWERED);
+      }),
+    );
   }
 
   private async writeMany(

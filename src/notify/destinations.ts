@@ -18,7 +18,7 @@ import type {
   IssuedDestination,
   NotificationDelivery,
 } from '../contract/notification.ts';
-import { Unavailable } from '../contract/store-fault.ts';
+import { whenAway } from '../contract/store-fault.ts';
 import type {
   DestinationChange,
   DestinationSecrets,
@@ -238,10 +238,7 @@ export class Destinations {
         LIMIT.destinationCallsMax,
         LIMIT.destinationCallsWindowMs,
       );
-    const decision = await ask(engine).catch((error: unknown) => {
-      if (error instanceof Unavailable) return ask(alone);
-      throw error;
-    });
+    const decision = await ask(engine).catch(whenAway(() => ask(alone)));
     return decision.isAllowed ? undefined : failUntil('rateLimited', decision.waitMs);
   }
 }

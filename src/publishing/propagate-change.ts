@@ -3,7 +3,7 @@
 // state. A failure does not undo the commit; the poll of every node finds missed changes.
 
 import { LRUCache } from 'lru-cache';
-import { Unavailable } from '../contract/store-fault.ts';
+import { type Unavailable, whenAway } from '../contract/store-fault.ts';
 import { orderOf, type ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
@@ -128,13 +128,10 @@ class UntoldChanges {
 
 /** Returns the fault of a call to an unavailable engine; undefined if the call succeeds. */
 async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable | undefined> {
-  try {
-    await call;
-    return undefined;
-  } catch (error) {
-    if (error instanceof Unavailable) return error;
-    throw error;
-  }
+  return call?.then(
+    () => undefined,
+    whenAway((fault) => fault),
+  );
 }
 
 // Propagates a change to the other serving processes of the same node, so that the whole node serves the new

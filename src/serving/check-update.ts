@@ -4,7 +4,7 @@
 
 import { type Failure, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
 import type { MistakenId } from '../contract/ref.ts';
-import { Unavailable } from '../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import type { Candidate, Catalog } from '../domain/decision/catalog.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
@@ -257,14 +257,12 @@ export class CheckUpdate {
     if (outcome !== 'stale') return outcome;
     if (!mayRetry) return 'unavailable';
     const { channelId, epoch, revision } = catalog.snapshot;
-    try {
-      await this.dependencies.catalogs.catchUp(channelId, { epoch, revision: revision + 1 });
-      return 'stale';
-    } catch (error) {
+    const read = this.dependencies.catalogs.catchUp(channelId, { epoch, revision: revision + 1 });
+    return read.then(
+      () => 'stale',
       // The store became unreachable between the two calls.
-      if (error instanceof Unavailable) return 'unavailable';
-      throw error;
-    }
+      whenAway(() => 'unavailable'),
+    );
   }
 
   /**

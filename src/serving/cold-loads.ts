@@ -5,7 +5,7 @@
 // Only names of existing channels get here, so clients cannot fill the queue with invented ones.
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
-import { Unavailable } from '../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import { type Catalog, compileSteps } from '../domain/decision/catalog.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
@@ -121,7 +121,7 @@ export class ColdLoads {
       // Reads that waited behind a failed one would also fail one by one, each after a time limit.
       return this.failedAt >= askedAt ? {} : this.ask(name);
     };
-    const outcome = this.gate.pass(run).catch((error: unknown) => this.survive(error));
+    const outcome = this.gate.pass(run).catch(whenAway((): LedgerAnswer => ({})));
     void outcome.catch((error: unknown) => {
       // All callers may have stopped waiting.
       this.log.warn({ err: error, ...name }, 'a channel could not be loaded');
@@ -145,11 +145,6 @@ export class ColdLoads {
       }
       throw error;
     }
-  }
-
-  private survive(error: unknown): LedgerAnswer {
-    if (error instanceof Unavailable) return {};
-    throw error;
   }
 
   private avoid(ledger: 'late' | 'failed', cause: unknown): void {
@@ -206,17 +201,11 @@ export class SharedSnapshots {
     return this.survive('engine-write', this.engine.putSnapshot(snapshot));
   }
 
-  private async survive<Answer>(
+  private survive<Answer>(
     place: FaultPlace,
     answer: Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
-    try {
-      return await answer;
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.metrics.faults.add(place);
-      return undefined;
-    }
+    return answer.catch(whenAway(() => void this.metrics.faults.add(place)));
   }
 }
 

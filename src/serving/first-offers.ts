@@ -6,7 +6,7 @@
 // for a second. A later answer still counts, so that a distant ledger is asked only once.
 
 import { LRUCache } from 'lru-cache';
-import { LockedTooLong, Unavailable } from '../contract/store-fault.ts';
+import { LockedTooLong, Unavailable, whenAway } from '../contract/store-fault.ts';
 import type { Catalog, CompiledRelease } from '../domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
@@ -305,12 +305,7 @@ export class SharedOffers {
     await this.survive(engine.announce({ ...state, offeredReleaseId }));
   }
 
-  private async survive(write: Promise<unknown>): Promise<void> {
-    try {
-      await write;
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.dependencies.metrics.faults.add('engine-write');
-    }
+  private survive(write: Promise<unknown>): Promise<unknown> {
+    return write.catch(whenAway(() => this.dependencies.metrics.faults.add('engine-write')));
   }
 }

@@ -1,7 +1,13 @@
 // Tests the words for faults of stores: which store, why, and no address or account.
 
 import { describe, expect, it } from 'vitest';
-import { isFull, Overloaded, refusesWrites, Unavailable } from '../../src/contract/store-fault.ts';
+import {
+  isFull,
+  Overloaded,
+  refusesWrites,
+  Unavailable,
+  whenAway,
+} from '../../src/contract/store-fault.ts';
 
 function fault(message: string, code?: string): Error {
   return Object.assign(new Error(message), code === undefined ? {} : { code });
@@ -81,4 +87,12 @@ describe('an unavailable store', () => {
     const others = [fault('x', '28P01'), fault('x', 'ECONNREFUSED')];
     expect([...others, fault('MASTERDOWN x'), undefined].some(refusesWrites)).toBe(false);
   });
+});
+
+it('a handler of outages answers for a store that is away, and passes on any other error', async () => {
+  const away = new Unavailable('ledger', new Error('connection refused'));
+  const bug = new TypeError('a bug');
+  const handled = (error: unknown) => Promise.reject(error).catch(whenAway((fault) => fault.store));
+  expect(await handled(away)).toBe('ledger');
+  await expect(handled(bug)).rejects.toBe(bug);
 });

@@ -16,7 +16,7 @@ import {
   signedHead,
 } from '../../contract/edge.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import { Unavailable } from '../../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import type { EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
 import type { Ledger } from '../../store/ledger.ts';
@@ -119,12 +119,12 @@ export class AuthenticateEdge {
   /** Tells that an edge uses a revoked token; while the ledger is away, one of its next calls does. */
   private async tellOnce(id: string): Promise<void> {
     if (this.told.has(id)) return;
-    try {
-      await this.gate.pass(() => this.ledger.tellRefusedEdge(id));
-      this.told.set(id, true);
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-    }
+    const tell = this.gate.pass(() => this.ledger.tellRefusedEdge(id));
+    const remember = () => void this.told.set(id, true);
+    await tell.then(
+      remember,
+      whenAway(() => undefined),
+    );
   }
 
   private async find(prefix: string): Promise<StoredEdgeToken | undefined> {
