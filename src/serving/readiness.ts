@@ -13,36 +13,23 @@ import type { ServingLedger } from '../store/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 import { ChannelDirectory } from './channel-directory.ts';
 
+type ReadinessDependencies = {
+  readonly ledger: Pick<ServingLedger, 'isReachable'>;
+  /** The operator's name of the ledger. */
+  readonly ledgerName: 'ledger' | 'upstream';
+  /** Engine, if other nodes may have stored snapshots there that this node needs. */
+  readonly sharedEngine: Pick<Engine, 'isReachable'> | undefined;
+  readonly catalogs: Pick<Catalogs, 'size'>;
+  readonly diskSnapshots: Pick<DiskSnapshots, 'hasAny'>;
+  readonly warmUp: Pick<WarmUp, 'isOver'>;
+};
+
 export class Readiness {
-  private readonly ledger: ServingLedger;
-  private readonly ledgerName: 'ledger' | 'upstream';
-  private readonly engine: Engine;
-  private readonly isEngineShared: boolean;
-  private readonly catalogs: Catalogs;
-  private readonly diskSnapshots: DiskSnapshots;
-  private readonly warmUp: Pick<WarmUp, 'isOver'>;
+  private readonly dependencies: ReadinessDependencies;
   private isDraining = false;
 
-  /**
-   * `ledgerName` is the operator's name of the ledger. `isEngineShared`: other nodes may have stored
-   * snapshots in the engine that this node needs.
-   */
-  constructor(
-    ledger: ServingLedger,
-    ledgerName: 'ledger' | 'upstream',
-    engine: Engine,
-    isEngineShared: boolean,
-    catalogs: Catalogs,
-    diskSnapshots: DiskSnapshots,
-    warmUp: Pick<WarmUp, 'isOver'>,
-  ) {
-    this.ledger = ledger;
-    this.ledgerName = ledgerName;
-    this.engine = engine;
-    this.isEngineShared = isEngineShared;
-    this.catalogs = catalogs;
-    this.diskSnapshots = diskSnapshots;
-    this.warmUp = warmUp;
+  constructor(dependencies: ReadinessDependencies) {
+    this.dependencies = dependencies;
   }
 
   /** Makes the node permanently not ready, because it is about to stop. */
@@ -53,15 +40,15 @@ export class Readiness {
   /** Returns why the node cannot decide; undefined if it can. */
   async obstacle(): Promise<string | undefined> {
     if (this.isDraining) return 'draining';
-    if (!this.warmUp.isOver)
-      return 'the channels that this node served last are still being loaded';
+    const { ledger, ledgerName, sharedEngine, catalogs, diskSnapshots, warmUp } = this.dependencies;
+    if (!warmUp.isOver) return 'the channels that this node served last are still being loaded';
     const canDecide =
-      this.catalogs.size > 0 ||
-      (await this.ledger.isReachable()) ||
-      (await this.diskSnapshots.hasAny()) ||
-      (this.isEngineShared && (await this.engine.isReachable()));
+      catalogs.size > 0 ||
+      (await ledger.isReachable()) ||
+      (await diskSnapshots.hasAny()) ||
+      (await sharedEngine?.isReachable());
     if (canDecide) return undefined;
-    return `the ${this.ledgerName} cannot be reached and nothing is known without it`;
+    return `the ${ledgerName} cannot be reached and nothing is known without it`;
   }
 }
 

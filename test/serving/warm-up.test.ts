@@ -103,8 +103,7 @@ it('a stop ends it, and nothing is loaded afterwards', async () => {
 });
 
 it('a node that still loads is not ready, and says so, until it stops', async () => {
-  const none = {} as never;
-  const readiness = new Readiness(none, 'ledger', none, false, none, none, { isOver: false });
+  const readiness = new Readiness({ warmUp: { isOver: false } } as never);
   expect(await readiness.obstacle()).toBe(
     'the channels that this node served last are still being loaded',
   );

@@ -81,10 +81,12 @@ export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
   metrics.gauge('sluice_known_channels', 'Channels whose names this node knows', () => known.size);
   metrics.gauge('sluice_catalogs', 'Channels this node holds', () => catalogs.size);
   const warmUp = new WarmUp(catalogs, known, log);
-  const hasRedis = config.redisUrl !== undefined;
   const isEdge = stores.healths.some(({ store }) => store === 'upstream');
-  const name = isEdge ? 'upstream' : 'ledger';
-  const readiness = new Readiness(ledger, name, engine, hasRedis, catalogs, diskSnapshots, warmUp);
+  const readiness = new Readiness({
+    ...{ ledger, catalogs, diskSnapshots, warmUp },
+    ledgerName: isEdge ? 'upstream' : 'ledger',
+    sharedEngine: config.redisUrl === undefined ? undefined : engine,
+  });
   const { healths, refusalOf } = stores;
   const health = new NodeHealth(readiness, healths, config.readyUnconfirmedMsMax, refusalOf);
   metrics.gauge(
