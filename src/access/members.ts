@@ -8,9 +8,9 @@ import type {
 } from '../contract/console.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
-import type { Invitation, Member, Organization, Role } from '../contract/resource.ts';
+import type { Invitation, Role } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
-import type { Joining, OrganizationChange } from '../store/account-ledger.ts';
+import type { Joining } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
 import {
@@ -55,25 +55,6 @@ export class Members {
     const { ledger, now } = this.dependencies;
     const members = await ledger.listMembers(organizationId);
     return { members, invitations: await ledger.listInvitations(organizationId, isoTime(now())) };
-  }
-
-  /** Changes a member's role; undefined ends the membership. The last owner must remain owner. */
-  change(
-    organizationId: string,
-    accountId: string,
-    role: Role | undefined,
-    actor: Actor,
-  ): Promise<Outcome<Member>> {
-    return this.dependencies.ledger.changeMember(organizationId, accountId, role, actor);
-  }
-
-  /** Changes the organization's name, or whether its members must show a second factor. */
-  update(
-    organizationId: string,
-    change: OrganizationChange,
-    actor: Actor,
-  ): Promise<Outcome<Organization>> {
-    return this.dependencies.ledger.updateOrganization(organizationId, change, actor);
   }
 
   /** Invites an email address, within the organization's limit of links. Only this answer has the token. */

@@ -6,15 +6,12 @@ import type { Caller } from '../access/api-keys.ts';
 import type {
   AdoptionPoint,
   AdoptionStepPoint,
-  DeviceCount,
-  DevicePage,
   FleetNow,
   LiveEvents,
   ShownDevice,
 } from '../contract/console-fleet.ts';
 import { invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import type { AdoptionStep } from '../contract/resource.ts';
-import type { Signal } from '../contract/rollout-plan.ts';
 import { isoTime } from '../contract/text.ts';
 import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
 import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
@@ -25,15 +22,9 @@ import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
 import { Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type {
-  DeviceFilter,
-  DevicePurge,
-  PurgePlace,
-  ReportedFailure,
-  SignalDeviceFilter,
-} from '../store/fleet-ledger.ts';
+import type { DevicePurge, PurgePlace, ReportedFailure } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, ReleaseName, TenantScope } from '../store/ledger-terms.ts';
+import type { Actor } from '../store/ledger-terms.ts';
 import type { CheckIns } from './check-in-buffer.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
@@ -66,26 +57,6 @@ export class ViewFleet {
   constructor(ledger: Ledger, live: ActivityBroadcast) {
     this.ledger = ledger;
     this.live = live;
-  }
-
-  /** Returns a page of the app's devices. */
-  listDevices(app: string, filter: DeviceFilter): Promise<Outcome<DevicePage>> {
-    return this.ledger.listDevices(app, filter);
-  }
-
-  /** Returns a page of the devices that show a signal of a release. */
-  listSignalDevices(
-    scope: TenantScope,
-    name: ReleaseName,
-    signal: Signal,
-    filter: SignalDeviceFilter,
-  ): Promise<Outcome<DevicePage>> {
-    return this.ledger.listSignalDevices(scope, name, signal, filter);
-  }
-
-  /** Counts the app's devices that a filter matches. */
-  countDevices(app: string, filter: DeviceFilter): Promise<Outcome<DeviceCount>> {
-    return this.ledger.countDevices(app, filter);
   }
 
   /** Returns a device with its version changes, and what releases have done with it. */

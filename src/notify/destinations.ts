@@ -2,7 +2,7 @@
 // the messages to them. Who delivers the messages is another matter (docs/architecture.md).
 
 import type { LinkMail } from '../access/accounts.ts';
-import type { DeliveryPage, ResealedSecrets } from '../contract/console.ts';
+import type { ResealedSecrets } from '../contract/console.ts';
 import {
   type Failure,
   fail,
@@ -166,10 +166,6 @@ export class Destinations {
     return { secret };
   }
 
-  remove(id: string, actor: Actor): Promise<Outcome<{ readonly id: string }>> {
-    return this.dependencies.ledger.removeDestination(id, actor);
-  }
-
   /** Sends a test, at most ten in a minute together with what is sent again. */
   async test(
     id: string,
@@ -179,10 +175,6 @@ export class Destinations {
     if (limited !== undefined) return limited;
     const delivery = await this.dependencies.ledger.testDestination(id, actor);
     return isFailure(delivery) ? delivery : { delivery };
-  }
-
-  deliveries(id: string, before: string | undefined, limit: number): Promise<DeliveryPage> {
-    return this.dependencies.ledger.listDeliveries(id, before, limit);
   }
 
   /** Sends a message again, with the id that it had. */

@@ -2,33 +2,20 @@
 // what a channel serves are propagated like any other.
 
 import { createBearerSecret } from '../access/api-keys.ts';
-import type { Attention } from '../contract/attention.ts';
 import type {
   AppOverview,
-  AuditPage,
   ChannelDetail,
   ChannelReleases,
-  Found,
   IssuedKey,
-  LabelCounts,
   ReleaseDetail,
-  RevokedKey,
 } from '../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../contract/failure.ts';
-import type {
-  App,
-  AppState,
-  Channel,
-  ListedChannel,
-  ListedKey,
-  Organization,
-  StopReach,
-} from '../contract/resource.ts';
+import type { App, Channel, ListedChannel, Organization } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import type { ReadStandings } from '../serving/read-standings.ts';
-import type { AuditFilter, KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
+import type { KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, AppChange, Changed } from '../store/ledger-terms.ts';
+import type { Actor, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
 type NewApp = {
@@ -63,11 +50,6 @@ export class Administer {
     return this.propagating(await this.ledger.createApp(app, actor), actor);
   }
 
-  /** Renames, archives or restores an app, given by ref or id. */
-  updateApp(app: string, change: AppChange, actor: Actor): Promise<Outcome<AppState>> {
-    return this.ledger.updateApp(app, change, actor);
-  }
-
   /** Adds a channel to an app, given by ref or id. */
   async createChannel(app: string, name: string, actor: Actor): Promise<Outcome<Channel>> {
     return this.propagating(await this.ledger.createChannel(app, name, actor), actor);
@@ -88,11 +70,6 @@ export class Administer {
     return isFailure(key) ? key : { ...key, secret };
   }
 
-  /** Revokes a key with immediate effect. */
-  revokeKey(id: string, actor: Actor): Promise<Outcome<RevokedKey>> {
-    return this.ledger.revokeKey(id, actor);
-  }
-
   private propagating<Value>(
     outcome: Outcome<Changed<Value>>,
     actor: Actor,
@@ -111,7 +88,7 @@ async function propagated<Value>(
   return outcome.value;
 }
 
-// Reads for the console except those of the fleet: keys, apps, channels, releases and labels.
+// Reads for the console that the ledger alone cannot answer: apps, channels and releases, with standings.
 
 const DAY_MS = 86_400_000;
 
@@ -127,27 +104,8 @@ export class ViewConsole {
     this.address = address;
   }
 
-  /** Returns a page of the organization's audit log, newest first. */
-  listAudit(organizationId: string, filter: AuditFilter): Promise<Outcome<AuditPage>> {
-    return this.ledger.listAudit(organizationId, filter);
-  }
-
-  listKeys(organizationId: string): Promise<readonly ListedKey[]> {
-    return this.ledger.listKeys(organizationId);
-  }
-
   listApps(organizationId: string, nowMs: number): Promise<readonly AppOverview[]> {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));
-  }
-
-  /** Returns what needs a person in the organization. */
-  readAttention(organizationId: string): Promise<Attention> {
-    return this.ledger.readAttention(organizationId);
-  }
-
-  /** Searches the organization for a text. */
-  search(organizationId: string, text: string): Promise<Found> {
-    return this.ledger.search(organizationId, text);
   }
 
   /** Returns the app's channels with their settings, by name. */
@@ -202,14 +160,5 @@ export class ViewConsole {
     const { id } = detail.release;
     const standing = await this.standings.readRelease(app, channel, { id, change });
     return isFailure(standing) ? standing : { ...detail, standing };
-  }
-
-  /** Counts what a stop of the app, or of one channel of it, would reach. */
-  measureStop(appId: string, channel: string | undefined): Promise<Outcome<StopReach>> {
-    return this.ledger.measureStop(appId, channel);
-  }
-
-  countLabels(app: Pick<OwnedApp, 'id'>): Promise<LabelCounts> {
-    return this.ledger.countLabels(app.id);
   }
 }

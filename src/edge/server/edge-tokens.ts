@@ -8,13 +8,7 @@ import {
   hashSecret,
   prefixOfSecret,
 } from '../../access/api-keys.ts';
-import {
-  type IssuedEdgeToken,
-  type ListedEdgeToken,
-  type RevokedEdgeToken,
-  SIGNATURES_MAX,
-  signedHead,
-} from '../../contract/edge.ts';
+import { type IssuedEdgeToken, SIGNATURES_MAX, signedHead } from '../../contract/edge.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { Unavailable, whenAway } from '../../contract/store-fault.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
@@ -22,7 +16,7 @@ import type { EdgeScope, StoredEdgeToken } from '../../store/console-ledger.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Actor } from '../../store/ledger-terms.ts';
 
-type TokenLedger = Pick<Ledger, 'createEdgeToken' | 'listEdgeTokens' | 'revokeEdgeToken'>;
+type TokenLedger = Pick<Ledger, 'createEdgeToken'>;
 
 export class EdgeTokens {
   private readonly ledger: TokenLedger;
@@ -48,16 +42,6 @@ export class EdgeTokens {
     );
     if (isFailure(token)) return token;
     return { ...token, secret: `${secret}.${this.signer.publicKey}` };
-  }
-
-  /** Lists the newest tokens, including revoked ones. */
-  list(): Promise<readonly ListedEdgeToken[]> {
-    return this.ledger.listEdgeTokens();
-  }
-
-  /** Revokes a token: its edges are refused within 5 seconds. */
-  revoke(id: string, actor: Actor): Promise<Outcome<RevokedEdgeToken>> {
-    return this.ledger.revokeEdgeToken(id, actor);
   }
 }
 

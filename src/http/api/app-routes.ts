@@ -98,7 +98,7 @@ export type AppDependencies = ChangeServices & {
 
 /** Builds the routes for apps, their channels and their releases. */
 export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
-  const { administer, view } = dependencies;
+  const { administer, ledger, view } = dependencies;
   return [
     routes.on(
       'GET apps',
@@ -110,12 +110,12 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies):
         administer.createApp({ ...app, organizationId }, actor),
     ),
     routes.on('PATCH apps', 'owner of app', { input: appChangeBody })(
-      ({ app, actor }, { app: _, ...change }) => administer.updateApp(app.id, change, actor),
+      ({ app, actor }, { app: _, ...change }) => ledger.updateApp(app.id, change, actor),
     ),
     routes.on('GET stop', 'viewer of app', { input: stopQuery })(({ app }, { channel }) =>
-      view.measureStop(app.id, channel),
+      ledger.measureStop(app.id, channel),
     ),
-    routes.on('GET labels', 'viewer of app', {})(({ app }) => view.countLabels(app)),
+    routes.on('GET labels', 'viewer of app', {})(({ app }) => ledger.countLabels(app.id)),
     ...channelRoutes(routes, dependencies),
     ...releaseRoutes(routes, dependencies),
     ...changeRoutes(routes, dependencies),

@@ -71,7 +71,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route
     ...organizationRoutes(routes, dependencies),
     ...appRoutes(routes, dependencies),
     ...approvalRoutes(routes, dependencies),
-    ...fleetConsoleRoutes(routes, { fleet, purge, explainer, access, accounts, recheck }),
+    ...fleetConsoleRoutes(routes, { ledger, fleet, purge, explainer, access, accounts, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
     ...destinationRoutes(routes, dependencies),
     ...operatorRoutes(routes, dependencies),

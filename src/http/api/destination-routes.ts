@@ -7,6 +7,7 @@ import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts
 import type { Destinations, MailLink } from '../../notify/destinations.ts';
 import type { PeopleMails } from '../../notify/outgoing-mail.ts';
 import type { Recipients } from '../../notify/recipients.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import { type ConsoleRoutes, requestOrigin, routeOf, unstored } from '../endpoint/console-route.ts';
 import {
   emailField,
@@ -58,6 +59,7 @@ const answerBody = z.strictObject({
 });
 
 export type DestinationDependencies = {
+  readonly ledger: Pick<Ledger, 'removeDestination' | 'listDeliveries'>;
   readonly destinations: Destinations;
   readonly recipients: Recipients;
   readonly mails: PeopleMails;
@@ -70,7 +72,7 @@ export function destinationRoutes(
   routes: ConsoleRoutes,
   dependencies: DestinationDependencies,
 ): readonly Route[] {
-  const { destinations, mails, consoleUrl } = dependencies;
+  const { ledger, destinations, mails, consoleUrl } = dependencies;
   const mailLink =
     (exchange: Exchange): MailLink =>
     (to) =>
@@ -107,7 +109,7 @@ export function destinationRoutes(
       'DELETE destinations/:id',
       'owner of destination',
       {},
-    )(({ id, actor }) => destinations.remove(id, actor)),
+    )(({ id, actor }) => ledger.removeDestination(id, actor)),
     routes.on('POST destinations/:id/test', 'owner of destination', { status: 202 })(
       ({ id, actor }) => destinations.test(id, actor),
     ),
@@ -117,7 +119,7 @@ export function destinationRoutes(
       {},
     )(({ id, actor }) => destinations.rotate(id, actor)),
     routes.on('GET destinations/:id/deliveries', 'owner of destination', { input: pageQuery })(
-      ({ id }, { before, limit }) => destinations.deliveries(id, before, limit),
+      ({ id }, { before, limit }) => ledger.listDeliveries(id, before, limit),
     ),
     routes.on('POST destinations/:id/deliveries/:delivery/send-again', 'owner of destination', {
       status: 202,

@@ -13,6 +13,7 @@ import { foldPlatform } from '../../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import {
   appQuery,
@@ -95,6 +96,7 @@ const adoptionQuery = z.object({
 });
 
 export type FleetConsoleDependencies = {
+  readonly ledger: Pick<Ledger, 'listDevices' | 'listSignalDevices' | 'countDevices'>;
   readonly fleet: ViewFleet;
   readonly purge: PurgeDevices;
   readonly explainer: ExplainDecision;
@@ -106,19 +108,20 @@ export type FleetConsoleDependencies = {
 /** Builds the routes for the fleet below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
-  { fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
+  { ledger, fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
 ): readonly Route[] {
   return [
     routes.on('GET devices', 'viewer of app', { input: devicesQuery })(
       ({ app, scope }, { app: ref, signal, release, ...filter }) => {
-        if (signal === undefined || release === undefined) return fleet.listDevices(app.id, filter);
+        if (signal === undefined || release === undefined)
+          return ledger.listDevices(app.id, filter);
         const { channel = '', ...others } = filter;
         const name = releaseNameOf({ app: ref, channel, version: release });
-        return fleet.listSignalDevices(scope, name, signal, others);
+        return ledger.listSignalDevices(scope, name, signal, others);
       },
     ),
     routes.on('GET devices/count', 'viewer of app', { input: z.object(filterFields) })(
-      ({ app }, { app: _, ...filter }) => fleet.countDevices(app.id, filter),
+      ({ app }, { app: _, ...filter }) => ledger.countDevices(app.id, filter),
     ),
     routes.on('POST decisions', 'viewer of app', { input: decisionsBody })(
       ({ app }, { deviceIds }) => explainer.explainAll(app, deviceIds),

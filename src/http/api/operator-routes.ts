@@ -8,6 +8,7 @@ import { isFailure } from '../../contract/failure.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { PeopleMails } from '../../notify/outgoing-mail.ts';
 import type { ResealSecrets } from '../../publishing/webhooks.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
 import { emailField, nameField, titleField } from '../endpoint/field.ts';
@@ -23,6 +24,7 @@ const resealBody = z.strictObject({ after: nameField.optional() });
 export type OperatorDependencies = {
   readonly resets: PasswordResets;
   readonly recoveries: PasskeyRecoveries;
+  readonly ledger: Pick<Ledger, 'listEdgeTokens' | 'revokeEdgeToken'>;
   readonly edgeTokens: EdgeTokens;
   readonly copies: LedgerCopies;
   readonly resealing: ResealSecrets;
@@ -34,7 +36,16 @@ export type OperatorDependencies = {
 /** Builds the routes of the operator. */
 export function operatorRoutes(
   routes: ConsoleRoutes,
-  { resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: OperatorDependencies,
+  {
+    ledger,
+    resets,
+    recoveries,
+    edgeTokens,
+    copies,
+    resealing,
+    mails,
+    consoleUrl,
+  }: OperatorDependencies,
 ): readonly Route[] {
   return [
     routes.on('POST accounts/reset-password', 'operator', { input: resetBody, status: 201 })(
@@ -60,13 +71,13 @@ export function operatorRoutes(
       'operator',
       {},
     )(async () => ({
-      edgeTokens: await edgeTokens.list(),
+      edgeTokens: await ledger.listEdgeTokens(),
     })),
     routes.on('POST edge-tokens', 'operator', { input: newTokenBody, status: 201 })(
       ({ actor }, { name, org }) => edgeTokens.create(name, org, actor),
     ),
     routes.on('POST edge-tokens/revoke', 'operator', { input: tokenBody })(({ actor }, { id }) =>
-      edgeTokens.revoke(id, actor),
+      ledger.revokeEdgeToken(id, actor),
     ),
     routes.on('POST backup', 'operator', { input: backupBody })(() => copies.make()),
     routes.on('POST secrets/reseal', 'operator', { input: resealBody })((_, { after }) =>

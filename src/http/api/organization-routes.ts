@@ -9,9 +9,10 @@ import { LIMIT } from '../../contract/limit.ts';
 import { AUDIT_DEEDS, KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import type { PeopleMails } from '../../notify/outgoing-mail.ts';
-import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import type { Administer } from '../../publishing/administer.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
+import type { Ledger } from '../../store/ledger.ts';
 import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
 import {
   nameField,
@@ -73,7 +74,7 @@ export type OrganizationDependencies = {
   readonly administer: Administer;
   readonly members: Members;
   readonly recoveries: PasskeyRecoveries;
-  readonly view: ViewConsole;
+  readonly ledger: Ledger;
   readonly mails: PeopleMails;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
@@ -84,7 +85,7 @@ export function organizationRoutes(
   routes: ConsoleRoutes,
   dependencies: OrganizationDependencies,
 ): readonly Route[] {
-  const { administer, members, view } = dependencies;
+  const { administer, ledger } = dependencies;
   return [
     routes.on('POST organizations', 'visitor', { input: newOrganizationBody, status: 201 })(
       ({ actor }, { name }) => administer.createOrganization(name, actor),
@@ -92,7 +93,7 @@ export function organizationRoutes(
     routes.on('PATCH organizations', 'owner of organization', { input: organizationBody })(
       async ({ organizationId, actor }, { name, requireSecondFactor }) => {
         const change = { name, requireSecondFactor };
-        const changed = await members.update(organizationId, change, actor);
+        const changed = await ledger.updateOrganization(organizationId, change, actor);
         if (isFailure(changed) || requireSecondFactor === undefined) return changed;
         return { ...changed, requireSecondFactor };
       },
@@ -101,9 +102,9 @@ export function organizationRoutes(
       'GET attention',
       'viewer of organization',
       {},
-    )(({ organizationId }) => view.readAttention(organizationId)),
+    )(({ organizationId }) => ledger.readAttention(organizationId)),
     routes.on('GET search', 'viewer of organization', { input: searchQuery })(
-      ({ organizationId }, { text }) => view.search(organizationId, text),
+      ({ organizationId }, { text }) => ledger.search(organizationId, text),
     ),
     ...memberRoutes(routes, dependencies),
     ...keyRoutes(routes, dependencies),
@@ -112,7 +113,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { members, recoveries, mails, consoleUrl }: OrganizationDependencies,
+  { ledger, members, recoveries, mails, consoleUrl }: OrganizationDependencies,
 ): readonly Route[] {
   return [
     routes.on(
@@ -122,11 +123,11 @@ function memberRoutes(
     )(({ organizationId }) => members.list(organizationId)),
     routes.on('PATCH members', 'owner of organization', { input: memberBody })(
       ({ organizationId, actor }, { account, role }) =>
-        members.change(organizationId, account, role, actor),
+        ledger.changeMember(organizationId, account, role, actor),
     ),
     routes.on('DELETE members', 'owner of organization', { input: namedMemberBody })(
       ({ organizationId, actor }, { account }) =>
-        members.change(organizationId, account, undefined, actor),
+        ledger.changeMember(organizationId, account, undefined, actor),
     ),
     routes.on('POST members/recover', 'owner of organization', {
       input: namedMemberBody,
@@ -156,14 +157,14 @@ function memberRoutes(
 
 function keyRoutes(
   routes: ConsoleRoutes,
-  { administer, view }: OrganizationDependencies,
+  { administer, ledger }: OrganizationDependencies,
 ): readonly Route[] {
   return [
     routes.on(
       'GET keys',
       'viewer of organization',
       {},
-    )(async ({ organizationId }) => ({ keys: await view.listKeys(organizationId) })),
+    )(async ({ organizationId }) => ({ keys: await ledger.listKeys(organizationId) })),
     routes.on('POST keys', 'owner of organization', { input: keyBody, status: 201 })(
       ({ organizationId, actor }, { org: _, name, ...limits }) =>
         administer.createKey(organizationId, name, limits, actor),
@@ -172,9 +173,9 @@ function keyRoutes(
       'POST keys/:id/revoke',
       'owner of key',
       {},
-    )(({ id, actor }) => administer.revokeKey(id, actor)),
+    )(({ id, actor }) => ledger.revokeKey(id, actor)),
     routes.on('GET audit', 'viewer of organization', { input: auditQuery })(
-      ({ organizationId }, { org: _, ...filter }) => view.listAudit(organizationId, filter),
+      ({ organizationId }, { org: _, ...filter }) => ledger.listAudit(organizationId, filter),
     ),
   ];
 }
