@@ -184,16 +184,14 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 export class FollowedFile {
-  private readonly path: string;
-  private readonly onFault: (error: unknown) => void;
   private next: KeptIndex | undefined;
   private writing: Promise<void> | undefined;
 
   /** `onFault` gets write errors; the next index is written all the same. */
-  constructor(path: string, onFault: (error: unknown) => void) {
-    this.path = path;
-    this.onFault = onFault;
-  }
+  constructor(
+    private readonly path: string,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
 
   /** Reads the file; undefined if there is none. Rejects if it cannot be read. */
   async read(): Promise<KeptIndex | undefined> {
@@ -252,13 +250,10 @@ export class FollowedFile {
 const LISTED_MAX = 10_000;
 
 export class ProvenDiskSnapshots implements DiskSnapshots {
-  private readonly files: DiskSnapshots;
-  private readonly state: Pick<FollowedState, 'find' | 'record'>;
-
-  constructor(files: DiskSnapshots, state: Pick<FollowedState, 'find' | 'record'>) {
-    this.files = files;
-    this.state = state;
-  }
+  constructor(
+    private readonly files: DiskSnapshots,
+    private readonly state: Pick<FollowedState, 'find' | 'record'>,
+  ) {}
 
   keep(snapshot: ServingSnapshot): void {
     this.files.keep(snapshot);

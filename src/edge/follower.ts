@@ -48,7 +48,6 @@ export type FollowerDependencies = {
 };
 
 export class Follower {
-  private readonly dependencies: FollowerDependencies;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   /** Monotonic time of the latest answer; undefined before the first. */
@@ -62,9 +61,7 @@ export class Follower {
     this.onFirst = resolve;
   });
 
-  constructor(dependencies: FollowerDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: FollowerDependencies) {}
 
   /** Whether the upstream confirmed the known state within the last 5 seconds. */
   get isFresh(): boolean {

@@ -41,7 +41,6 @@ type Pending = {
 type ReadRecord = { readonly end: Place; readonly bytes: number };
 
 export class CheckInJournalFiles implements CheckInJournal {
-  private readonly options: JournalOptions;
   private segments: Segment[] = [];
   private place: Place = { segment: 0, offset: 0 };
   private file: FileHandle | undefined;
@@ -59,9 +58,7 @@ export class CheckInJournalFiles implements CheckInJournal {
   private unacknowledged = 0;
   private isClosed = false;
 
-  private constructor(options: JournalOptions) {
-    this.options = options;
-  }
+  private constructor(private readonly options: JournalOptions) {}
 
   /** Opens a journal with its records. Rejects if the directory cannot be used. */
   static async open(options: JournalOptions): Promise<CheckInJournalFiles> {

@@ -45,7 +45,6 @@ type JournalSenderDependencies = {
 };
 
 export class JournalSender {
-  private readonly dependencies: JournalSenderDependencies;
   private readonly callBytesMax: number;
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
@@ -55,8 +54,7 @@ export class JournalSender {
    */
   private isOneByOne = false;
 
-  constructor(dependencies: JournalSenderDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: JournalSenderDependencies) {
     this.callBytesMax = dependencies.callBytesMax ?? CALL_BYTES_MAX;
   }
 
@@ -163,16 +161,14 @@ const MARKS_MAX = 64;
 type Mark = { readonly at: number; readonly uploadedBefore: number };
 
 export class RecordedMark {
-  private readonly journal: Pick<CheckInJournal, 'ageMs'>;
-  private readonly now: () => number;
   private readonly marks: Mark[] = [];
   private timer: NodeJS.Timeout | undefined;
 
   /** `now` returns milliseconds that never go back. */
-  constructor(journal: Pick<CheckInJournal, 'ageMs'>, now: () => number = () => performance.now()) {
-    this.journal = journal;
-    this.now = now;
-  }
+  constructor(
+    private readonly journal: Pick<CheckInJournal, 'ageMs'>,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** Follows the journal until `stop`. */
   start(): void {

@@ -72,15 +72,13 @@ const REFUSING: ReadonlySet<number> = new Set([401, 403]);
 const OTHER_RECORD = 409;
 
 export class UpstreamClient {
-  private readonly options: UpstreamClientOptions;
   private credential: EdgeCredential;
   private agent: HttpAgent;
   /** Ends the unanswered calls, whose number their callers bound. */
   private running = endingMany();
   private isClosed = false;
 
-  constructor(options: UpstreamClientOptions) {
-    this.options = options;
+  constructor(private readonly options: UpstreamClientOptions) {
     this.credential = options.credential;
     this.agent = this.openAgent();
   }

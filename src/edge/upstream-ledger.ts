@@ -47,7 +47,6 @@ const MARKS_MAX = 100;
 const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
 
 export class UpstreamLedger implements ServingLedger {
-  private readonly dependencies: UpstreamLedgerDependencies;
   private readonly labelChanges: LabelChangeReader;
   /** Whether labels of devices were read from the upstream, and are kept here. */
   keepsLabels = false;
@@ -56,8 +55,7 @@ export class UpstreamLedger implements ServingLedger {
   /** List of names with its own tag, by the tag of its index: names change less often than revisions. */
   private named: { readonly indexTag: string; readonly list: ChannelNameList } | undefined;
 
-  constructor(dependencies: UpstreamLedgerDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: UpstreamLedgerDependencies) {
     this.labelChanges = new LabelChangeReader((after) => this.callLabelChanges(after));
   }
 
@@ -343,14 +341,13 @@ const PASSED_MAX = 16;
 type Changed = LabelChanges['changed'][number];
 
 export class LabelChangeReader {
-  private readonly ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>;
   /** Positions, each with one up to which no changes follow it, in one epoch. */
   private readonly passed = new Map<number, number>();
   private epoch: number | undefined;
 
-  constructor(ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>) {
-    this.ask = ask;
-  }
+  constructor(
+    private readonly ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>,
+  ) {}
 
   /** Reads at most `limit` changes after a position; undefined reads only the newest position. */
   async read(after: number | undefined, limit: number): Promise<LabelChanges> {

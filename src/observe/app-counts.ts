@@ -13,12 +13,9 @@ const APPS_MAX = 100;
 const OTHERS = 'other';
 
 export class AppCounts<Label extends string> {
-  private readonly labels: readonly Label[];
   private readonly apps = new Map<string, AppCells<Label>>();
 
-  constructor(labels: readonly Label[]) {
-    this.labels = labels;
-  }
+  constructor(private readonly labels: readonly Label[]) {}
 
   /** Returns the cells of an app by its ref: its own for the first hundred apps, else those of the others. */
   of(app: string): AppCells<Label> {

@@ -20,13 +20,11 @@ type Series = {
 
 /** Durations with one value of the label. */
 export class DurationCount {
-  private readonly bounds: readonly number[];
   /** Durations up to each bound and above the one before it, and above the last bound. */
   private readonly counts: number[];
   private sum = 0;
 
-  constructor(bounds: readonly number[]) {
-    this.bounds = bounds;
+  constructor(private readonly bounds: readonly number[]) {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 

@@ -10,14 +10,12 @@ const STATES_MAX = 1000;
 type KindState = { nextAt: number; suppressed: number };
 
 export class RareLog {
-  private readonly log: Pick<Log, 'warn'>;
-  private readonly now: () => number;
   private readonly states = new Map<string, KindState>();
 
-  constructor(log: Pick<Log, 'warn'>, now: () => number = () => performance.now()) {
-    this.log = log;
-    this.now = now;
-  }
+  constructor(
+    private readonly log: Pick<Log, 'warn'>,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** Logs a warning unless the same message was logged within the last second. */
   warn(details: Readonly<Record<string, unknown>>, message: string): void {

@@ -45,12 +45,9 @@ export class RouteCounts {
 const WATCHED_STATUSES = [500, 503];
 
 export class RouteCount {
-  readonly labels: RouteLabels;
   readonly counts = new Map(WATCHED_STATUSES.map((status) => [status, 0]));
 
-  constructor(labels: RouteLabels) {
-    this.labels = labels;
-  }
+  constructor(readonly labels: RouteLabels) {}
 
   add(status: number): void {
     this.counts.set(status, (this.counts.get(status) ?? 0) + 1);

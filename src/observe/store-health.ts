@@ -35,9 +35,6 @@ export type StoreOutage = {
 type Refusal = { readonly outage: StoreOutage; readonly isFull: boolean; readonly at: number };
 
 export class StoreHealth {
-  readonly store: StoreName;
-  private readonly log: Pick<Log, 'warn'>;
-  private readonly now: () => number;
   private readonly reasonOf: ((error: unknown) => string) | undefined;
   private succeededAt: number;
   private failedCount = 0;
@@ -49,14 +46,11 @@ export class StoreHealth {
    * milliseconds. A store counts as available until a call fails.
    */
   constructor(
-    store: StoreName,
-    log: Pick<Log, 'warn'>,
+    readonly store: StoreName,
+    private readonly log: Pick<Log, 'warn'>,
     reasonOf?: (error: unknown) => string,
-    now: () => number = () => performance.now(),
+    private readonly now: () => number = () => performance.now(),
   ) {
-    this.store = store;
-    this.log = log;
-    this.now = now;
     this.reasonOf = reasonOf;
     this.succeededAt = now();
   }

@@ -38,14 +38,11 @@ type ChildServiceOptions<Down extends Calls, Up extends Calls> = {
 
 /** Service of a child process. `Down` are the calls to the child, `Up` those from it. */
 export class ChildService<Down extends Calls, Up extends Calls> {
-  private readonly options: ChildServiceOptions<Down, Up>;
   private readonly stopping = new AbortController();
   private current: ForkedChild<Down, Up> | undefined;
   private keeping: Promise<void> = Promise.resolve();
 
-  constructor(options: ChildServiceOptions<Down, Up>) {
-    this.options = options;
-  }
+  constructor(private readonly options: ChildServiceOptions<Down, Up>) {}
 
   /** Present child, which may still be starting; undefined between one child and the next. */
   get child(): ForkedChild<Down, Up> | undefined {
@@ -136,15 +133,12 @@ type CallChannelOptions<In extends Calls> = {
 
 /** `Out` are the calls that this end makes, `In` those that it answers. */
 class CallChannel<Out extends Calls, In extends Calls> {
-  private readonly options: CallChannelOptions<In>;
   /** Resolvers of the unanswered calls by id. They are few, because callers make few calls at a time. */
   private readonly pending = new Map<number, (answer: Out['answer'] | undefined) => void>();
   private lastId = 0;
   private isClosed = false;
 
-  constructor(options: CallChannelOptions<In>) {
-    this.options = options;
-  }
+  constructor(private readonly options: CallChannelOptions<In>) {}
 
   /** Returns the other end's answer; undefined if that end closes. Rejects if a call cannot be copied. */
   call(call: Out['call']): Promise<Out['answer'] | undefined> {
@@ -341,11 +335,10 @@ type ChildWork<Down extends Calls> = {
 
 /** Link to the parent. `Down` are the calls from the parent, `Up` those to it. */
 export class ParentLink<Down extends Calls, Up extends Calls> {
-  private readonly work: ChildWork<Down>;
   private readonly channel: CallChannel<Up, Down>;
 
   /** Ends the process if no parent started it, or if the parent is gone already. */
-  constructor(work: ChildWork<Down>) {
+  constructor(private readonly work: ChildWork<Down>) {
     if (process.send === undefined) {
       process.stderr.write('sluice: this part of the service is started by the service itself\n');
       process.exit(2);
@@ -354,7 +347,6 @@ export class ParentLink<Down extends Calls, Up extends Calls> {
       process.on(signal, () => undefined);
     process.on('disconnect', () => process.exit(0));
     if (!process.connected) process.exit(0);
-    this.work = work;
     this.channel = new CallChannel({
       send: (message) => void this.send(message),
       answer: work.answer,

@@ -26,16 +26,12 @@ type NewApp = {
 };
 
 export class Administer {
-  private readonly ledger: Ledger;
-  private readonly propagate: PropagateChange;
-  private readonly areOrganizationsOpen: boolean;
-
   /** `areOrganizationsOpen`: every account may create organizations. */
-  constructor(ledger: Ledger, propagate: PropagateChange, areOrganizationsOpen: boolean) {
-    this.ledger = ledger;
-    this.propagate = propagate;
-    this.areOrganizationsOpen = areOrganizationsOpen;
-  }
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly propagate: PropagateChange,
+    private readonly areOrganizationsOpen: boolean,
+  ) {}
 
   /** Creates an organization; the account that creates it becomes its owner. */
   async createOrganization(name: string, actor: Actor): Promise<Outcome<Organization>> {
@@ -93,16 +89,12 @@ async function propagated<Value>(
 const DAY_MS = 86_400_000;
 
 export class ViewConsole {
-  private readonly ledger: Ledger;
-  private readonly standings: ReadStandings;
-  private readonly address: () => string;
-
   /** `address` returns the base URL of the service, without a trailing slash. */
-  constructor(ledger: Ledger, standings: ReadStandings, address: () => string) {
-    this.ledger = ledger;
-    this.standings = standings;
-    this.address = address;
-  }
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly standings: ReadStandings,
+    private readonly address: () => string,
+  ) {}
 
   listApps(organizationId: string, nowMs: number): Promise<readonly AppOverview[]> {
     return this.ledger.listAppOverviews(organizationId, isoTime(nowMs - DAY_MS));

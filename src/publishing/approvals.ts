@@ -8,14 +8,11 @@ import type { Ledger } from '../store/ledger.ts';
 import type { ApprovalFilter, ApprovingCall } from '../store/ledger-terms.ts';
 
 export class Approvals {
-  private readonly ledger: Ledger;
-  private readonly address: () => string;
-
   /** `address` returns the base URL of the console, without a trailing slash. */
-  constructor(ledger: Ledger, address: () => string) {
-    this.ledger = ledger;
-    this.address = address;
-  }
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly address: () => string,
+  ) {}
 
   /** Lists approvals of the caller's apps, newest first. */
   async list({ scope }: Principal, filter: ApprovalFilter): Promise<Outcome<ApprovalPage>> {

@@ -66,11 +66,7 @@ export type Tried<Value> = {
 type Named = { readonly app?: string; readonly channel?: string | undefined };
 
 export class Changes {
-  private readonly dependencies: ChangesDependencies;
-
-  constructor(dependencies: ChangesDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ChangesDependencies) {}
 
   /** Makes a change; resolves once this node serves it. One that has to wait is stored as a request. */
   async make<Input extends Named, Value>(

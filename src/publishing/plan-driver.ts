@@ -41,7 +41,6 @@ export type PlanDriverDependencies = {
 };
 
 export class PlanDriver {
-  private readonly dependencies: PlanDriverDependencies;
   private readonly regions: Regions;
   private readonly loop = periodic(() => this.turn(), {
     ...{ everyMs: TURN_INTERVAL_MS, firstMs: 0, busyMs: 0 },
@@ -52,8 +51,7 @@ export class PlanDriver {
   /** Stops after the present turn. */
   readonly stop = this.loop.stop;
 
-  constructor(dependencies: PlanDriverDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: PlanDriverDependencies) {
     this.regions = new Regions(dependencies);
   }
 
@@ -122,15 +120,12 @@ export class PlanDriver {
 // of a plan waits for all of them, whichever node drives it.
 
 class Regions {
-  private readonly dependencies: PlanDriverDependencies;
   /** Silent regions that the log names already. */
   private readonly told = new Set<string>();
   /** Region of this node; undefined until its queue has named it, and if that is of this process alone. */
   own: string | undefined;
 
-  constructor(dependencies: PlanDriverDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: PlanDriverDependencies) {}
 
   /** Notes in the ledger up to which counted time this region has recorded its check-ins, measured now. */
   async note(countedMs: number): Promise<void> {

@@ -78,16 +78,14 @@ type News = {
 };
 
 class UntoldChanges {
-  private readonly engine: Engine;
-  private readonly log: RareLog;
   /** Latest unannounced change by channel id. */
   private readonly untold = new LRUCache<string, News>({ max: UNTOLD_MAX });
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(engine: Engine, log: RareLog) {
-    this.engine = engine;
-    this.log = log;
-  }
+  constructor(
+    private readonly engine: Engine,
+    private readonly log: RareLog,
+  ) {}
 
   /** Shares the snapshot and announces the change; returns the faults of both. */
   async tell(news: News) {

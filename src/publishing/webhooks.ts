@@ -50,12 +50,9 @@ const LOOKUPS_RUNNING_MAX = 3;
 const LOOKUPS_WAITING_MAX = 1000;
 
 export class Webhooks {
-  private readonly dependencies: WebhooksDependencies;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  constructor(dependencies: WebhooksDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: WebhooksDependencies) {}
 
   /**
    * Enables the app's webhook of a code host, or replaces its secret, which invalidates the old one. Absent
@@ -233,11 +230,9 @@ const BATCH_MAX = 100;
 const WORK_MS_MAX = 2000;
 
 export class ResealSecrets {
-  private readonly dependencies: ResealDependencies;
   private readonly now: () => number;
 
-  constructor(dependencies: ResealDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: ResealDependencies) {
     this.now = dependencies.now ?? (() => performance.now());
   }
 

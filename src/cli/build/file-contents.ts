@@ -13,11 +13,8 @@ type Progress = (name: string, read: number, size: number) => void;
 
 export class FileContents {
   private readonly read = new Map<BuildFile, Promise<Content>>();
-  private readonly onProgress: Progress;
 
-  constructor(onProgress: Progress) {
-    this.onProgress = onProgress;
-  }
+  constructor(private readonly onProgress: Progress) {}
 
   /** Reads a file, unless it was read; rejects with `ServiceError` when it cannot be. */
   of(file: BuildFile): Promise<Content> {

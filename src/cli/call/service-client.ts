@@ -25,14 +25,12 @@ const NO_CONTENT = 204;
 const NOT_FOUND = 404;
 
 export class ServiceClient {
-  private readonly url: string;
-  private readonly surface: Surface;
   private answers = 0;
 
-  private constructor(url: string, surface: Surface) {
-    this.url = url;
-    this.surface = surface;
-  }
+  private constructor(
+    private readonly url: string,
+    private readonly surface: Surface,
+  ) {}
 
   /** Client of the console API. */
   static ofConsole(url: string, token: string | undefined): ServiceClient {

@@ -10,15 +10,17 @@ const CLEAR = '\r\u001b[K';
 
 /** Line of progress. */
 export class ProgressLine {
-  private readonly stream: Stream;
   private readonly intervalMs: number;
   private readonly now: () => number;
   private shownAt = Number.NEGATIVE_INFINITY;
   private isShown = false;
 
   /** `linesMs`: time between lines where the stream is no terminal; without it nothing is written there. */
-  constructor(stream: Stream, linesMs = Number.POSITIVE_INFINITY, now = () => performance.now()) {
-    this.stream = stream;
+  constructor(
+    private readonly stream: Stream,
+    linesMs = Number.POSITIVE_INFINITY,
+    now = () => performance.now(),
+  ) {
     this.intervalMs = stream.isTTY === true ? TERMINAL_INTERVAL_MS : linesMs;
     this.now = now;
   }

@@ -8,7 +8,6 @@ const WINDOW_MS = LIMIT.rateWindowMs;
 const NONE = -1;
 
 export class BusyDeviceRings {
-  readonly capacity: number;
   /** Slot in `SlidingWindowLimiter` that owns each ring. */
   readonly owner: Int32Array;
   /** Time in full milliseconds (not modulo 2^32) until which the owner is refused without asking Redis. */
@@ -24,8 +23,7 @@ export class BusyDeviceRings {
   /** Number of rings ever used; the memory pages of the others are untouched and cost nothing. */
   private unusedFrom = 0;
 
-  constructor(capacity: number) {
-    this.capacity = capacity;
+  constructor(readonly capacity: number) {
     this.owner = new Int32Array(capacity);
     this.refusedUntilMs = new Float64Array(capacity);
     this.settlesUntilMs = new Float64Array(capacity);

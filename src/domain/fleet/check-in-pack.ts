@@ -242,7 +242,6 @@ export type CheckInContext = Pick<
 
 /** A shared value with what packers and serialisers cache for it. */
 export class InternedValue<Value> {
-  readonly value: Value;
   /** Number of the pack in which `index` is valid; 0 before the first. Set by `CheckInPacker`. */
   packNumber = 0;
   /** Index of the value in that pack's contexts or versions. Set by `CheckInPacker`. */
@@ -250,9 +249,7 @@ export class InternedValue<Value> {
   /** Cached JSON, '' until first serialised: saves one JSON.stringify per pack. Set by the payload writer. */
   serialized = '';
 
-  constructor(value: Value) {
-    this.value = value;
-  }
+  constructor(readonly value: Value) {}
 }
 
 /**

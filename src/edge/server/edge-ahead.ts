@@ -30,11 +30,7 @@ export type ShownIndex = {
 const OK = 200;
 
 export class EdgeAhead {
-  private readonly dependencies: EdgeAheadDependencies;
-
-  constructor(dependencies: EdgeAheadDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: EdgeAheadDependencies) {}
 
   /**
    * Raises the epoch above a shown index if the ledger, read now, is behind it; `tokenId` identifies the

@@ -50,12 +50,9 @@ const RECORDED_POLL_MS = 50;
 const RELEASES_MAX = 10_000;
 
 export class EdgeDevices {
-  private readonly dependencies: EdgeDevicesDependencies;
   private readonly releaseApps = new LRUCache<string, string>({ max: RELEASES_MAX });
 
-  constructor(dependencies: EdgeDevicesDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: EdgeDevicesDependencies) {}
 
   /** Reads the recorded labels of devices, in order; an unknown device has none, at revision 0. */
   async readLabels(scope: EdgeScope, devices: readonly DeviceName[]): Promise<EdgeLabelsAnswer> {

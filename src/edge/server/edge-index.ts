@@ -48,7 +48,6 @@ type Present = Omit<ChannelStates, 'channels'>;
 type MadeIndex = Omit<EdgeIndexAnswer, 'at'>;
 
 export class EdgeIndex {
-  private readonly dependencies: EdgeIndexDependencies;
   private readonly reading = new SharedCall(() => this.read());
   private channels = new Map<string, Followed>();
   private organizations = new Map<string, string>();
@@ -61,9 +60,7 @@ export class EdgeIndex {
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
 
-  constructor(dependencies: EdgeIndexDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: EdgeIndexDependencies) {}
 
   /** Subscribes to changes until the engine closes. */
   start(engine: Pick<Engine, 'subscribe'>): void {

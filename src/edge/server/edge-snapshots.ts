@@ -41,11 +41,7 @@ export type WantedChannel = {
 };
 
 export class EdgeSnapshots {
-  private readonly dependencies: EdgeSnapshotsDependencies;
-
-  constructor(dependencies: EdgeSnapshotsDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: EdgeSnapshotsDependencies) {}
 
   /**
    * Returns the present snapshot of a channel, without the releases of these editions, and without those that

@@ -19,14 +19,11 @@ import type { Actor } from '../../store/ledger-terms.ts';
 type TokenLedger = Pick<Ledger, 'createEdgeToken'>;
 
 export class EdgeTokens {
-  private readonly ledger: TokenLedger;
-  private readonly signer: EdgeSigner | undefined;
-
   /** Without a signer (no SECRET_KEY), no token can be created. */
-  constructor(ledger: TokenLedger, signer: EdgeSigner | undefined) {
-    this.ledger = ledger;
-    this.signer = signer;
-  }
+  constructor(
+    private readonly ledger: TokenLedger,
+    private readonly signer: EdgeSigner | undefined,
+  ) {}
 
   /** Creates a token. Only this answer has its secret, with the key of the service's signatures. */
   async create(
@@ -70,18 +67,16 @@ type Known = { readonly token: StoredEdgeToken; readonly readAt: number };
 type TokensOfEdges = Pick<Ledger, 'findEdgeToken' | 'tellRefusedEdge'>;
 
 export class AuthenticateEdge {
-  private readonly ledger: TokensOfEdges;
-  private readonly now: () => number;
   private readonly known = new LRUCache<string, Known>({ max: TOKENS_MAX });
   /** Tokens, by id, of which this process has told that they are refused. */
   private readonly told = new LRUCache<string, true>({ max: TOKENS_MAX });
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
   /** `now` returns milliseconds that never go back. */
-  constructor(ledger: TokensOfEdges, now: () => number = () => performance.now()) {
-    this.ledger = ledger;
-    this.now = now;
-  }
+  constructor(
+    private readonly ledger: TokensOfEdges,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /**
    * Returns the edge of a secret; a missing, invalid or revoked one gets the same refusal. Rejects with
@@ -151,14 +146,11 @@ type SigningKey = {
 };
 
 export class EdgeSigner {
-  private readonly source: KeySource;
   /** Source of the keys; another array after a change of the setting. */
   private seeds: readonly Buffer[] | undefined;
   private keys: readonly SigningKey[] = [];
 
-  constructor(source: KeySource) {
-    this.source = source;
-  }
+  constructor(private readonly source: KeySource) {}
 
   /** Public key of the first SECRET_KEY, 32 bytes in base64url. */
   get publicKey(): string {

@@ -32,20 +32,17 @@ export class DeviceGate {
    * request overwrites.
    */
   readonly network: NetworkWords = new Int32Array(NETWORK_WORDS);
-  private readonly limit: LimitDevices;
-  private readonly trustedProxies: number;
   // The two hashes of the latest request: `now` sets them for `later`. They save an object for each request,
   // which would cost more than the rest of the gate.
   private hash = 0;
   private tag = 0;
-  private readonly readsNetworks: boolean;
 
   /** Without `readsNetworks`, all networks are unknown. */
-  constructor(limit: LimitDevices, trustedProxies: number, readsNetworks: boolean) {
-    this.limit = limit;
-    this.trustedProxies = trustedProxies;
-    this.readsNetworks = readsNetworks;
-  }
+  constructor(
+    private readonly limit: LimitDevices,
+    private readonly trustedProxies: number,
+    private readonly readsNetworks: boolean,
+  ) {}
 
   /** What the monotonic clock of the process showed at the latest request. */
   get readMs(): number {

@@ -79,16 +79,13 @@ export function readRequestQuery(
 }
 
 class QueryReader {
-  private readonly known: KnownParameters;
   private readonly labels = new Map<string, string>();
   /** Undefined until there is one, since most queries have none. */
   private parameters: Map<string, string> | undefined;
   private device: string | undefined;
   private otherDevice: string | undefined;
 
-  constructor(known: KnownParameters) {
-    this.known = known;
-  }
+  constructor(private readonly known: KnownParameters) {}
 
   /**
    * Reads the parameter between two indexes; returns the refusal of a label that is not allowed. The `&`

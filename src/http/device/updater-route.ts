@@ -150,7 +150,6 @@ const VERSION = 'version';
 
 export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   readonly pattern: AddressPattern;
-  private readonly updater: Updater<Item, Name>;
   /**
    * Cached scopes by the part of an address before the version, and by what the client tells beside it. They
    * save reading that part for a version that is seen for the first time, and give all versions the same
@@ -158,8 +157,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
    */
   private readonly scopes = new GenerationalCache<CheckScope<Item>>(SCOPES_MAX);
 
-  constructor(updater: Updater<Item, Name>) {
-    this.updater = updater;
+  constructor(private readonly updater: Updater<Item, Name>) {
     this.pattern = new AddressPattern(updater.path);
   }
 

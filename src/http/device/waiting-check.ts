@@ -34,19 +34,17 @@ export type WaitingQuestion<Item extends Candidate> = {
 };
 
 export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
-  private readonly route: WaitingRoute<Item>;
-  private readonly request: DeviceRequest;
-  private readonly asked: WaitingQuestion<Item>;
   private readonly beganAt: number;
   private isGone = false;
   private isOver = false;
   /** Channel for whose app the labels are noted. */
   private notedIn: CatalogSlot | undefined;
 
-  constructor(route: WaitingRoute<Item>, request: DeviceRequest, asked: WaitingQuestion<Item>) {
-    this.route = route;
-    this.request = request;
-    this.asked = asked;
+  constructor(
+    private readonly route: WaitingRoute<Item>,
+    private readonly request: DeviceRequest,
+    private readonly asked: WaitingQuestion<Item>,
+  ) {
     this.beganAt = route.replies.begin();
   }
 

@@ -74,13 +74,10 @@ const APP_IN_QUERY = appQuery.transform(({ app }) => app);
 const ORG_IN_QUERY = z.object({ org: nameField }).transform(({ org }) => org);
 
 export class ConsoleRoutes {
-  private readonly admit: Authorize;
-  private readonly access: Access;
-
-  constructor(admit: Authorize, access: Access) {
-    this.admit = admit;
-    this.access = access;
-  }
+  constructor(
+    private readonly admit: Authorize,
+    private readonly access: Access,
+  ) {}
 
   /**
    * Declares a route, and returns the function that builds it from its work. An app is named by its ref or id

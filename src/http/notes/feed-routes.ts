@@ -30,21 +30,14 @@ type Written = {
 const WAIT_MS_MAX = 2000;
 
 export class RenderedAppcasts implements AppcastDocuments {
-  private readonly renderer: Pick<NotesRenderer, 'appcast'>;
-  private readonly address: () => string;
-  private readonly metrics: Pick<Metrics, 'faults'>;
   private readonly known = new WeakMap<object, Written>();
 
   /** `address` returns the base URL of the service, without a slash at its end. */
   constructor(
-    renderer: Pick<NotesRenderer, 'appcast'>,
-    address: () => string,
-    metrics: Pick<Metrics, 'faults'>,
-  ) {
-    this.renderer = renderer;
-    this.address = address;
-    this.metrics = metrics;
-  }
+    private readonly renderer: Pick<NotesRenderer, 'appcast'>,
+    private readonly address: () => string,
+    private readonly metrics: Pick<Metrics, 'faults'>,
+  ) {}
 
   ready(of: object, describe: () => Appcast): Promise<void> | undefined {
     const written = this.writtenOf(of);
@@ -158,8 +151,6 @@ const BYTES_MAX = 128 * 1024 * 1024;
 const WAITING_MAX = 1000;
 
 export class RenderedReleaseNotes {
-  private readonly renderer: Pick<NotesRenderer, 'item' | 'feed'>;
-  private readonly address: () => string;
   private readonly kept = new LRUCache<string, Kept>({
     max: CHANNELS_MAX,
     maxSize: BYTES_MAX,
@@ -169,10 +160,10 @@ export class RenderedReleaseNotes {
   private readonly limit = new ConcurrencyLimit(1, WAITING_MAX);
 
   /** `address` returns the base URL of the service, without a slash at its end. */
-  constructor(renderer: Pick<NotesRenderer, 'item' | 'feed'>, address: () => string) {
-    this.renderer = renderer;
-    this.address = address;
-  }
+  constructor(
+    private readonly renderer: Pick<NotesRenderer, 'item' | 'feed'>,
+    private readonly address: () => string,
+  ) {}
 
   /**
    * Returns the feed of a channel in a format. Rejects with `Unavailable` when too many other feeds are

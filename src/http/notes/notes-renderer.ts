@@ -35,16 +35,15 @@ const SLOW_TEXTS_MAX = 1000;
 const SLOW_TEXTS_TTL_MS = 3_600_000;
 
 export class NotesRenderer {
-  private readonly thread: Pick<JobThread<NotesJob, NotesAnswer>, 'ask' | 'stop'>;
   /** Digests of the texts that took too long. */
   private readonly slow = new LRUCache<string, true>({
     max: SLOW_TEXTS_MAX,
     ttl: SLOW_TEXTS_TTL_MS,
   });
 
-  constructor(thread: Pick<JobThread<NotesJob, NotesAnswer>, 'ask' | 'stop'> = notesThread()) {
-    this.thread = thread;
-  }
+  constructor(
+    private readonly thread: Pick<JobThread<NotesJob, NotesAnswer>, 'ask' | 'stop'> = notesThread(),
+  ) {}
 
   /** Renders notes to harmless HTML. Rejects with `Unavailable` when too many wait for it. */
   async html(notes: string): Promise<string> {
@@ -140,13 +139,11 @@ const YOUNG_HEAP = '--max-semi-space-size=8';
 
 /** `Answer` is what the program answers to a `Job`; both must be values that can be copied. */
 export class JobThread<Job, Answer> {
-  private readonly options: JobThreadOptions;
   private readonly turns: ConcurrencyLimit;
   private worker: Worker | undefined;
   private isStopped = false;
 
-  constructor(options: JobThreadOptions) {
-    this.options = options;
+  constructor(private readonly options: JobThreadOptions) {
     this.turns = new ConcurrencyLimit(1, options.waitingMax);
   }
 

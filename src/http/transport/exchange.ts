@@ -274,12 +274,9 @@ const CREDENTIALED_BYTES_MAX = 256 * 1024 * 1024;
 const UNVERIFIED_BYTES_MAX = 128 * 1024 * 1024;
 
 export class BodyBudget {
-  private readonly bytesMax: number;
   private held = 0;
 
-  constructor(bytesMax: number) {
-    this.bytesMax = bytesMax;
-  }
+  constructor(private readonly bytesMax: number) {}
 
   /**
    * Takes `chunkBytes` for a body that has `bodyBytes` with them; false when they would exceed the budget.

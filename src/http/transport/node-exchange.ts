@@ -13,14 +13,12 @@ const TEXT_BYTES_MAX = 16 * 1024;
 export class NodeRequest implements HttpRequest {
   /** Whether the handler leaves the request to the one of all other requests. */
   isYielded = false;
-  private readonly message: IncomingMessage;
   private readonly path: string;
   private readonly query: string | undefined;
 
-  constructor(message: IncomingMessage) {
+  constructor(private readonly message: IncomingMessage) {
     const { url = '' } = message;
     const mark = url.indexOf('?');
-    this.message = message;
     this.path = mark === -1 ? url : url.slice(0, mark);
     this.query = mark === -1 ? undefined : url.slice(mark + 1);
   }
@@ -84,19 +82,16 @@ export class NodeResponse implements HttpResponse {
   readonly guardsConnection = true;
   /** Called when the connection closes before the response is ended. */
   aborted: (() => void) | undefined;
-  private readonly connection: NodeConnection;
-  private readonly message: IncomingMessage;
-  private readonly response: ServerResponse;
   private head: Head = NO_HEAD;
   private headers: string[] = [];
   private offset = 0;
   private isEnded = false;
 
-  constructor(connection: NodeConnection, message: IncomingMessage, response: ServerResponse) {
-    this.connection = connection;
-    this.message = message;
-    this.response = response;
-  }
+  constructor(
+    private readonly connection: NodeConnection,
+    private readonly message: IncomingMessage,
+    private readonly response: ServerResponse,
+  ) {}
 
   /** Whether the body of the request has arrived. */
   get hasWholeRequest(): boolean {
@@ -205,7 +200,6 @@ const UNSENT_BYTES_MAX = 256 * 1024;
 
 /** Connection of a client, with the response that it waits for. */
 export class NodeConnection {
-  readonly socket: Socket;
   /** Response that is not ended. */
   current: NodeResponse | undefined;
   /** Whether no further request is read. */
@@ -214,9 +208,7 @@ export class NodeConnection {
   private unsentBytes = 0;
   private lastBytes: string | undefined;
 
-  constructor(socket: Socket) {
-    this.socket = socket;
-  }
+  constructor(readonly socket: Socket) {}
 
   /** Whether the client has not taken all that it was answered. */
   get hasUnsent(): boolean {

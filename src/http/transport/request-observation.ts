@@ -26,10 +26,8 @@ const LOOK_INTERVAL_MS = 20;
 const QUIET_MS = 250;
 
 export class Traffic {
-  readonly log: Log;
   /** Log of outages of a store, which would otherwise write a line for every request. */
   readonly rareLog: RareLog;
-  private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>;
   private readonly watcher: RequestWatcher | undefined;
   private inFlight = 0;
   private isDraining = false;
@@ -37,14 +35,12 @@ export class Traffic {
 
   /** `watcher` is told of the requests to the routes that it watches. */
   constructor(
-    log: Log,
-    metrics: Pick<Metrics, 'requests' | 'requestSeconds'>,
+    readonly log: Log,
+    private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>,
     watcher?: RequestWatcher,
   ) {
-    this.log = log;
     this.watcher = watcher;
     this.rareLog = new RareLog(log);
-    this.metrics = metrics;
   }
 
   /** Returns the traffic of a route. */
@@ -119,14 +115,12 @@ export class RouteTraffic {
   readonly isWatched: boolean;
   /** Whether its callers have an account, a key or a webhook's secret. */
   readonly isForOperators: boolean;
-  private readonly traffic: Traffic;
-  private readonly replies: RouteCount;
-  private readonly options: RouteOptions;
 
-  constructor(traffic: Traffic, replies: RouteCount, options: RouteOptions) {
-    this.traffic = traffic;
-    this.replies = replies;
-    this.options = options;
+  constructor(
+    private readonly traffic: Traffic,
+    private readonly replies: RouteCount,
+    private readonly options: RouteOptions,
+  ) {
     this.isWatched = options.watch !== undefined;
     this.isForOperators = options.tellsIds;
   }
@@ -166,14 +160,11 @@ export class RouteTraffic {
 const PATH_LENGTH_MAX = 500;
 
 export class AccessLog implements RequestWatcher {
-  private readonly log: Pick<Log, 'info'>;
-  private readonly trustedProxies: number;
-
   /** `trustedProxies` is the number of proxies whose entries in `X-Forwarded-For` are believed. */
-  constructor(log: Pick<Log, 'info'>, trustedProxies: number) {
-    this.log = log;
-    this.trustedProxies = trustedProxies;
-  }
+  constructor(
+    private readonly log: Pick<Log, 'info'>,
+    private readonly trustedProxies: number,
+  ) {}
 
   watches(): boolean {
     return true;
@@ -249,11 +240,7 @@ const TRACED: ReadonlySet<Surface> = new Set(['management', 'webhook']);
 const FAULT = 500;
 
 export class RequestTracing implements RequestWatcher {
-  private readonly tracing: Tracing;
-
-  constructor(tracing: Tracing) {
-    this.tracing = tracing;
-  }
+  constructor(private readonly tracing: Tracing) {}
 
   watches(surface: Surface): boolean {
     return TRACED.has(surface);

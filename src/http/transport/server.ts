@@ -61,12 +61,9 @@ type ConnectionLimitDependencies = {
 
 /** Count of the connections that clients have open, and the bound on it. */
 export class ConnectionLimit {
-  private readonly dependencies: ConnectionLimitDependencies;
   private count = 0;
 
-  constructor(dependencies: ConnectionLimitDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ConnectionLimitDependencies) {}
 
   /** Number of open connections. */
   get open(): number {

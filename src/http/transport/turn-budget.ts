@@ -12,19 +12,14 @@ const HEAD_BYTES = 512;
 const LOOKS_PER_TURN = 16;
 
 export class TurnBudget {
-  private readonly random: () => number;
-  private readonly afterTurn: (listener: () => void) => void;
   private left = 0;
   private looks = 0;
 
   /** `afterTurn` calls a listener when the turn of the event loop is over. */
   constructor(
-    random: () => number = Math.random,
-    afterTurn: (listener: () => void) => void = setImmediate,
-  ) {
-    this.random = random;
-    this.afterTurn = afterTurn;
-  }
+    private readonly random: () => number = Math.random,
+    private readonly afterTurn: (listener: () => void) => void = setImmediate,
+  ) {}
 
   /** Whether there may have been answers in this turn that uWebSockets.js could not gather any more. */
   get isExceeded(): boolean {

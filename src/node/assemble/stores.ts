@@ -230,21 +230,19 @@ type LedgerReportOptions = {
 };
 
 export class LoggedLedgerReport implements LedgerReport {
-  private readonly metrics: Metrics;
-  private readonly log: Log;
   private readonly warnings: RareLog;
   private readonly errors: RareLog;
-  private readonly options: LedgerReportOptions;
   private isForeignNow = false;
 
-  constructor(metrics: Metrics, log: Log, options: LedgerReportOptions) {
-    this.metrics = metrics;
-    this.log = log;
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly log: Log,
+    private readonly options: LedgerReportOptions,
+  ) {
     this.warnings = new RareLog(log);
     this.errors = new RareLog({
       warn: (details: object, message?: string) => log.error(details, message),
     });
-    this.options = options;
     metrics.gauge(
       'sluice_ledger_foreign',
       'Whether the database is not the record that is remembered: 1, or 0',
@@ -340,12 +338,13 @@ const BESIDE = ['ledger.used', 'admin-token', 'secret-key'];
 
 export class EmbeddedCopies implements LedgerCopies {
   private readonly dataDir: string;
-  private readonly copyLedger: ((directory: string) => Promise<void>) | undefined;
 
   /** `copyLedger` copies the files of the database; undefined if the ledger is not embedded. */
-  constructor(dataDir: string, copyLedger: ((directory: string) => Promise<void>) | undefined) {
+  constructor(
+    dataDir: string,
+    private readonly copyLedger: ((directory: string) => Promise<void>) | undefined,
+  ) {
     this.dataDir = resolve(dataDir);
-    this.copyLedger = copyLedger;
   }
 
   async make(): Promise<{ readonly directory: string } | Failure> {

@@ -94,15 +94,13 @@ export function watchStore<Port extends StorePort>(
 
 /** Trial writes to one store. */
 class WriteTrial {
-  private readonly port: StorePort;
-  private readonly health: StoreHealth;
   private isTrying = false;
   private triedAt = performance.now();
 
-  constructor(port: StorePort, health: StoreHealth) {
-    this.port = port;
-    this.health = health;
-  }
+  constructor(
+    private readonly port: StorePort,
+    private readonly health: StoreHealth,
+  ) {}
 
   /** Tries a write if the last one is long ago, or the store refuses them. Never rejects. */
   async tryIfDue(): Promise<void> {

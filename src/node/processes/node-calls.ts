@@ -26,14 +26,12 @@ const NOTIFICATION_MS_MAX = 1000;
 const NONE_READY: ProcessReadiness = { obstacle: 'no serving process answers', degraded: [] };
 
 export class NodeCalls {
-  readonly settings: NodeSettings;
-  private readonly nodeMetrics: NodeMetrics;
   private readonly serving: SupervisedProcess[] = [];
 
-  constructor(nodeMetrics: NodeMetrics, settings: NodeSettings) {
-    this.settings = settings;
-    this.nodeMetrics = nodeMetrics;
-  }
+  constructor(
+    private readonly nodeMetrics: NodeMetrics,
+    readonly settings: NodeSettings,
+  ) {}
 
   /** Adds serving processes. */
   include(...serving: readonly SupervisedProcess[]): void {
@@ -137,7 +135,6 @@ const UNANSWERED_MAX = 100;
 const NO_ANSWER: ProcessReadiness = { obstacle: 'the supervisor does not answer', degraded: [] };
 
 export class NodeLink {
-  private readonly link: ParentLink<CallsToProcess, CallsToSupervisor>;
   private readonly sole: Readonly<
     Record<'sum' | 'readiness', SoleCall<CallsToSupervisor['answer']>>
   >;
@@ -145,8 +142,7 @@ export class NodeLink {
   private readonly probing = new SharedCall(() => this.ask('readiness', LINK_MS_MAX));
   private unanswered = 0;
 
-  constructor(link: ParentLink<CallsToProcess, CallsToSupervisor>) {
-    this.link = link;
+  constructor(private readonly link: ParentLink<CallsToProcess, CallsToSupervisor>) {
     this.sole = {
       sum: new SoleCall(() => link.call('sum')),
       readiness: new SoleCall(() => link.call('readiness')),
@@ -192,15 +188,14 @@ export class NodeLink {
 const ANSWER_MS_MAX = 500;
 
 export class NodeMetrics {
-  private readonly own: Metrics;
-  private readonly log: Log;
   private readonly processes: SupervisedProcess[] = [];
   private readonly collecting = new SharedCall(() => this.collect());
 
   /** `own` are the metrics of this process, the parent of the others. */
-  constructor(own: Metrics, log: Log) {
-    this.own = own;
-    this.log = log;
+  constructor(
+    private readonly own: Metrics,
+    private readonly log: Log,
+  ) {
     own.gauge('sluice_processes', 'Processes of this node, this one included', () => {
       return 1 + this.processes.filter(({ isAlive }) => isAlive).length;
     });

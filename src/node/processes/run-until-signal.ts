@@ -67,16 +67,16 @@ function reloadOnSignal(
 
 /** Reloads a service's settings one time after another; signals during a reload share the next one. */
 class Reloading {
-  private readonly service: Pick<RunningService, 'reload'>;
-  private readonly log: Log;
   private present: Config;
   private isRunning = false;
   private isAsked = false;
 
-  constructor(service: Pick<RunningService, 'reload'>, config: Config, log: Log) {
-    this.service = service;
+  constructor(
+    private readonly service: Pick<RunningService, 'reload'>,
+    config: Config,
+    private readonly log: Log,
+  ) {
     this.present = config;
-    this.log = log;
   }
 
   reload(): void {

@@ -27,7 +27,6 @@ type SupervisedProcessOptions = {
 };
 
 export class SupervisedProcess {
-  private readonly options: SupervisedProcessOptions;
   private readonly service: ChildService<CallsToProcess, CallsToSupervisor>;
   /** Whether the present process is being killed because it did not answer. */
   private isHung = false;
@@ -41,9 +40,8 @@ export class SupervisedProcess {
   /** Number of unanswered notifications. */
   private unanswered = 0;
 
-  constructor(options: SupervisedProcessOptions) {
+  constructor(private readonly options: SupervisedProcessOptions) {
     const { name, args, stopMsMax, log, metrics, answer } = options;
-    this.options = options;
     this.service = new ChildService({
       name,
       program: {

@@ -36,12 +36,10 @@ const FORMAT = 3;
 const OPEN_MAX = 32;
 
 export class ChannelFiles {
-  private readonly indexPath: string;
   private readonly folder: string;
 
   /** `indexPath` ends in `.json`. */
-  constructor(indexPath: string) {
-    this.indexPath = indexPath;
+  constructor(private readonly indexPath: string) {
     this.folder = `${indexPath.slice(0, -'.json'.length)}.releases`;
   }
 

@@ -55,7 +55,6 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   private readonly root: string;
   /** Folder that this process writes to. */
   private readonly directory: string;
-  private readonly onFault: (fault: DiskFault) => void;
   private readonly waiting = new Map<string, ServingSnapshot | typeof FORGOTTEN>();
   /** Whether writes wait until the record is known. */
   private isHeld: boolean;
@@ -81,13 +80,12 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   constructor(
     dataDir: string,
     worker: number | undefined,
-    onFault: (fault: DiskFault) => void,
+    private readonly onFault: (fault: DiskFault) => void,
     isHeld = false,
   ) {
     this.isHeld = isHeld;
     this.root = join(dataDir, 'snapshots');
     this.directory = worker === undefined ? this.root : join(this.root, `worker-${worker}`);
-    this.onFault = onFault;
   }
 
   keep(snapshot: ServingSnapshot): void {

@@ -96,15 +96,12 @@ type Taken = {
 
 /** Waiting and taken batches, numbered in order of arrival. */
 class Batches {
-  private readonly now: () => number;
   private readonly waiting = new Map<number, Waiting>();
   private readonly taken = new Map<string, Taken>();
   private lastNumber = 0;
   private bytesInAll = 0;
 
-  constructor(now: () => number) {
-    this.now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   get size(): number {
     return this.waiting.size + this.taken.size;

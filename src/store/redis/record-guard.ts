@@ -32,15 +32,13 @@ type Look = {
 };
 
 export class RecordGuard {
-  private readonly dependencies: RecordGuardDependencies;
   private readonly timer: NodeJS.Timeout;
   private record: string | undefined;
   private knowsSome: KnowsSome = async () => false;
   private latest: Look | undefined;
   private looking: Promise<void> | undefined;
 
-  constructor(dependencies: RecordGuardDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: RecordGuardDependencies) {
     this.timer = setInterval(() => void this.look().catch(() => undefined), LOOK_INTERVAL_MS);
     this.timer.unref();
   }

@@ -140,9 +140,6 @@ export async function measureQueue(connection: Pick<RedisConnection, 'run'>, key
 const GROUP = 'drain';
 
 class StreamTaking {
-  private readonly connection: RedisConnection;
-  private readonly keys: Keys;
-  private readonly onFault: (error: unknown) => void;
   /** Name of the last taker of each stream. */
   private readonly lastTakers: (string | undefined)[] = [];
   /**
@@ -153,11 +150,11 @@ class StreamTaking {
   /** Counter that rotates the stream with which a take begins. */
   private turn = 0;
 
-  constructor(connection: RedisConnection, keys: Keys, onFault: (error: unknown) => void) {
-    this.connection = connection;
-    this.keys = keys;
-    this.onFault = onFault;
-  }
+  constructor(
+    private readonly connection: RedisConnection,
+    private readonly keys: Keys,
+    private readonly onFault: (error: unknown) => void,
+  ) {}
 
   /**
    * Takes from one stream after another without waiting; each call begins with the next stream. If a stream

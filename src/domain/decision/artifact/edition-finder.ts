@@ -4,16 +4,14 @@
 const SEARCHES_MAX = 8;
 
 export class EditionFinder<Item> {
-  private readonly items: readonly Item[];
-  private readonly editionOf: (item: Item) => string | undefined;
   private searches = 0;
   private byEdition: Map<string, Item> | undefined;
 
   /** `editionOf` returns the edition of an item, if it has one. */
-  constructor(items: readonly Item[], editionOf: (item: Item) => string | undefined) {
-    this.items = items;
-    this.editionOf = editionOf;
-  }
+  constructor(
+    private readonly items: readonly Item[],
+    private readonly editionOf: (item: Item) => string | undefined,
+  ) {}
 
   /** Returns the item with this edition, which is probably at index `place`; undefined if there is none. */
   find(edition: string, place: number): Item | undefined {

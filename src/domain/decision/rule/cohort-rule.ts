@@ -30,13 +30,14 @@ class BelowThreshold implements DeviceCondition {
   private readonly threshold: number;
   /** Number of slices in the cohort; each is 1 % of the devices. */
   private readonly slices: number;
-  /** `hashText` of the release id. */
-  private readonly seed: number;
 
-  constructor(rolloutPct: number, seed: number) {
+  constructor(
+    rolloutPct: number,
+    /** `hashText` of the release id. */
+    private readonly seed: number,
+  ) {
     this.threshold = cohortThreshold(rolloutPct);
     this.slices = rolloutPct;
-    this.seed = seed;
   }
 
   /** Returns whether the device's bucket is in the cohort; a device without an id has no bucket. */

@@ -35,12 +35,9 @@ const WRITTEN_AT_ONCE_MAX = 100;
 
 /** Events of one transaction. */
 export class Outbox {
-  private readonly actor: Actor;
   private events: readonly OutboxEvent[] = [];
 
-  constructor(actor: Actor) {
-    this.actor = actor;
-  }
+  constructor(private readonly actor: Actor) {}
 
   add(about: EventAbout, events: readonly Told[]): void {
     this.events = [...this.events, ...events.map((told) => ({ about, told }))];

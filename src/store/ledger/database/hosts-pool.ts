@@ -54,12 +54,9 @@ export class HostsPool extends pg.Pool {
 
 /** Addresses of the servers, and the index of the current one. */
 class Hosts {
-  readonly all: readonly string[];
   #index = 0;
 
-  constructor(all: readonly string[]) {
-    this.all = all;
-  }
+  constructor(readonly all: readonly string[]) {}
 
   get current(): string {
     return this.all[this.#index] ?? '';
