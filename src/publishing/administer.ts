@@ -12,7 +12,7 @@ import type {
 import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type { App, Channel, ListedChannel, Organization } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
-import type { ReadStandings } from '../serving/read-standings.ts';
+import type { StandingReader } from '../serving/read-standings.ts';
 import type { KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor, Changed } from '../store/ledger-terms.ts';
@@ -92,7 +92,7 @@ export class ViewConsole {
   /** `address` returns the base URL of the service, without a trailing slash. */
   constructor(
     private readonly ledger: Ledger,
-    private readonly standings: ReadStandings,
+    private readonly standings: StandingReader,
     private readonly address: () => string,
   ) {}
 

@@ -27,7 +27,7 @@ export class Approvals {
   }
 
   /** Stores the effect of a new request, without the ids of devices; returns it as people see it. */
-  async complete(approval: StoredApproval, effect: Effect | undefined): Promise<Approval> {
+  async storeEffect(approval: StoredApproval, effect: Effect | undefined): Promise<Approval> {
     if (effect === undefined) return this.shown(approval);
     const stored = { ...effect, examples: { gain: [], lose: [] } };
     await this.ledger.storeApprovalEffect(approval.id, stored);

@@ -11,7 +11,7 @@ import type { Catalog } from '../domain/decision/catalog.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { servedFindings } from '../domain/release/finding/findings.ts';
 import type { Catalogs } from '../serving/catalogs.ts';
-import type { MeasuredEffect, MeasureEffect } from '../serving/dry-run-effect.ts';
+import type { EffectMeter, MeasuredEffect } from '../serving/dry-run-effect.ts';
 import type {
   ApprovingCall,
   ChangeCall,
@@ -27,9 +27,9 @@ import { type LoadedChannels, standingFindings } from './standing-findings.ts';
 
 export type ChangesDependencies = {
   readonly catalogs: Pick<Catalogs, 'peek'> & LoadedChannels;
-  readonly effects: MeasureEffect;
+  readonly effects: EffectMeter;
   readonly propagate: PropagateChange;
-  readonly approvals: Pick<Approvals, 'complete'>;
+  readonly approvals: Pick<Approvals, 'storeEffect'>;
 };
 
 /** How a change is called. */
@@ -118,7 +118,7 @@ export class Changes {
     const measured = seen && (await this.measure(seen, call.input));
     // Too many effects are being measured: then the request has none.
     const effect = isFailure(measured) ? undefined : measured?.effect;
-    const shown = await this.dependencies.approvals.complete(approval, effect);
+    const shown = await this.dependencies.approvals.storeEffect(approval, effect);
     if (call.isSeen !== true) return { ...refusal, approval: shown };
     const found = seen ?? (await seenAgain(change, call));
     return { ...refusal, approval: shown, ...(found && { findings: findingsOf(found) }) };

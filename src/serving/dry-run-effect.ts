@@ -21,7 +21,7 @@ import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { TimeSlice } from '../flow/time-slice.ts';
 import type { DeviceSample, SampledDevice, SampleScope } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { DryRunPlace, Seen } from '../store/ledger-terms.ts';
+import type { Seen, ServedChange } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
 import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
@@ -55,7 +55,7 @@ type Situation = {
 /** Catalogs before and after a change, and one of the changed release alone. */
 type Catalogs = { readonly before: Catalog; readonly after: Catalog; readonly alone: Catalog };
 
-export class MeasureEffect {
+export class EffectMeter {
   private readonly sample: SharedSample;
   private readonly limit = new ConcurrencyLimit(1, WAITING_MAX);
   private pending = 0;
@@ -122,7 +122,7 @@ async function decideAll(
 }
 
 /** Returns a snapshot of the changed release alone, as a published one, with its artifacts. */
-function aloneIn({ before, after }: DryRunPlace, releaseId: string): ServingSnapshot {
+function aloneIn({ before, after }: ServedChange, releaseId: string): ServingSnapshot {
   const releases = [after, before]
     .flatMap((snapshot) => snapshot.releases.filter(({ id }) => id === releaseId))
     // A rolled-back release is read without its artifacts.
@@ -207,7 +207,7 @@ class SharedSample {
 /** Number of devices per reading of the clock, which takes as long as a few of them. */
 const COUNT_MATCHING_CLOCK_EVERY = 256;
 
-export class CountMatching {
+export class MatchCounter {
   private readonly sample: SharedSample;
 
   constructor(ledger: Pick<Ledger, 'sampleDevices'>) {

@@ -68,7 +68,7 @@ type Decided<Answer> = Outcome<Answer>;
 
 type Named = { readonly id: string; readonly ref: string };
 
-export class PlanWave {
+export class WavePlanner {
   private readonly dependencies: PlanWaveDependencies;
 
   constructor(dependencies: PlanWaveDependencies) {

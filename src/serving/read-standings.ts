@@ -16,7 +16,7 @@ type ChangedRelease = { readonly id: string; readonly change: StatusChange | nul
 
 type ReadLedger = Pick<Ledger, 'readSnapshot' | 'readStatusChanges'>;
 
-export class ReadStandings {
+export class StandingReader {
   private readonly ledger: ReadLedger;
   private readonly catalogs: Pick<Catalogs, 'peek'>;
 

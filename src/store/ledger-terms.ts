@@ -264,7 +264,7 @@ export type Waiting = Failure & { readonly seen?: Seen };
 /** What a change does to its channels. */
 export type Seen = {
   /** The channel of the change and its followers. */
-  readonly places: readonly [DryRunPlace, ...DryRunPlace[]];
+  readonly places: readonly [ServedChange, ...ServedChange[]];
   /** Version of the release that the change is about. */
   readonly version: string;
   /** Names of the app's other channels on which this version is published, sorted. */
@@ -287,7 +287,7 @@ type PlanStart = {
 export type Concern = { readonly path: string; readonly message: string };
 
 /** State that a channel serves before a change, and after it. */
-export type DryRunPlace = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
+export type ServedChange = { readonly before: ServingSnapshot; readonly after: ServingSnapshot };
 
 /** Returns the caller's snapshot of a channel, which saves reading it. */
 export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;

@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
-import type { CountMatching } from '../../serving/dry-run-effect.ts';
+import type { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import {
   appQuery,
@@ -92,7 +92,7 @@ const matchingBody = z.strictObject({
 export type AppDependencies = ChangeServices & {
   readonly administer: Administer;
   readonly view: ViewConsole;
-  readonly matching: CountMatching;
+  readonly matching: MatchCounter;
   readonly notes: Pick<NotesRenderer, 'html'>;
 };
 

@@ -14,8 +14,8 @@ import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
 import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { PlanWave } from '../../serving/fleet-decisions.ts';
-import type { ReadStandings } from '../../serving/read-standings.ts';
+import type { WavePlanner } from '../../serving/fleet-decisions.ts';
+import type { StandingReader } from '../../serving/read-standings.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { ApprovingCall, RunChange } from '../../store/ledger-terms.ts';
 import type { Exchange } from '../transport/exchange.ts';
@@ -39,9 +39,9 @@ export type ChangeServices = {
 /** What the operations of the management API work with. */
 export type Services = ChangeServices &
   ReportFleetDependencies & {
-    readonly planWave: PlanWave;
+    readonly planWave: WavePlanner;
     readonly explainer: ExplainDecision;
-    readonly standings: ReadStandings;
+    readonly standings: StandingReader;
   };
 
 /** Operation for callers with a key. */

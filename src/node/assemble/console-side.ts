@@ -38,9 +38,9 @@ import { Approvals } from '../../publishing/approvals.ts';
 import { Changes, type ChangesDependencies } from '../../publishing/changes.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
 import { ResealSecrets, type Webhooks } from '../../publishing/webhooks.ts';
-import { CountMatching } from '../../serving/dry-run-effect.ts';
+import { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { ReadStandings } from '../../serving/read-standings.ts';
+import type { StandingReader } from '../../serving/read-standings.ts';
 import { type Config, consoleLinksOf, consoleUrlOf } from '../../settings/settings.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { LedgerCopies } from '../../store/ledger-identity.ts';
@@ -68,7 +68,7 @@ type ConsoleOptions = {
   readonly changes: Changes;
   readonly approvals: Approvals;
   readonly explainer: ExplainDecision;
-  readonly standings: ReadStandings;
+  readonly standings: StandingReader;
   readonly notes: NotesRenderer;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
@@ -125,7 +125,7 @@ export function assembleConsole({
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       ...{ changes, approvals },
-      matching: new CountMatching(ledger),
+      matching: new MatchCounter(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,
     }),

@@ -11,7 +11,7 @@ export async function moveRecord(
   isDryRun: boolean,
 ): Promise<Moved & { readonly seconds: number }> {
   const startedAt = performance.now();
-  const moved = await told(databaseUrl, () => moveLedger({ dataDir, databaseUrl, isDryRun }));
+  const moved = await inOneLine(databaseUrl, () => moveLedger({ dataDir, databaseUrl, isDryRun }));
   return { ...moved, seconds: Math.round(performance.now() - startedAt) / 1000 };
 }
 
@@ -20,12 +20,12 @@ export async function undoMovedRecord(
   { dataDir, databaseUrl }: MoveConfig,
   isForced: boolean,
 ): Promise<true> {
-  await told(databaseUrl, () => undoMove({ dataDir, databaseUrl, isForced }));
+  await inOneLine(databaseUrl, () => undoMove({ dataDir, databaseUrl, isForced }));
   return true;
 }
 
 /** Turns an error into one line for the operator. */
-async function told<Value>(databaseUrl: string, work: () => Promise<Value>): Promise<Value> {
+async function inOneLine<Value>(databaseUrl: string, work: () => Promise<Value>): Promise<Value> {
   try {
     refuseBadAddress(databaseUrl);
     return await work();

@@ -23,10 +23,10 @@ import {
   type TellNode,
 } from '../../publishing/propagate-change.ts';
 import { Webhooks } from '../../publishing/webhooks.ts';
-import { MeasureEffect } from '../../serving/dry-run-effect.ts';
+import { EffectMeter } from '../../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../../serving/explain-decision.ts';
 import { guardChanges } from '../../serving/guard-changes.ts';
-import { ReadStandings } from '../../serving/read-standings.ts';
+import { StandingReader } from '../../serving/read-standings.ts';
 import { type Config, reachableHost } from '../../settings/settings.ts';
 import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
 import { assembleChanges, assembleConsole, assembleReference } from '../assemble/console-side.ts';
@@ -130,7 +130,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     ...assembleReference(() => address),
     ...assembleConsole({
       ...{ config, secrets, ledger, labels, explainer, live, notes, readMetrics },
-      standings: new ReadStandings(ledger, catalogs),
+      standings: new StandingReader(ledger, catalogs),
       copies: stores.copies,
       limits: { engine, alone: createMemoryEngine(), metrics },
       log: rareLog,
@@ -138,7 +138,7 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
       ...assembleChanges({
         ...{ config, ledger, catalogs, propagate },
-        ...{ effects: new MeasureEffect(ledger), address: () => address },
+        ...{ effects: new EffectMeter(ledger), address: () => address },
       }),
       propagate,
     }),

@@ -35,12 +35,12 @@ import { Webhooks } from '../../publishing/webhooks.ts';
 import type { CatalogRefresher } from '../../serving/catalog-refresher.ts';
 import type { Catalogs } from '../../serving/catalogs.ts';
 import type { ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
-import { MeasureEffect } from '../../serving/dry-run-effect.ts';
+import { EffectMeter } from '../../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { FirstOffers } from '../../serving/first-offers.ts';
-import { PlanWave } from '../../serving/fleet-decisions.ts';
+import { WavePlanner } from '../../serving/fleet-decisions.ts';
 import { guardChanges } from '../../serving/guard-changes.ts';
-import { ReadStandings } from '../../serving/read-standings.ts';
+import { StandingReader } from '../../serving/read-standings.ts';
 import type { NodeState, WarmUp } from '../../serving/readiness.ts';
 import { type Config, reachableHost } from '../../settings/settings.ts';
 import type { DiskSnapshots } from '../../store/disk-snapshots.ts';
@@ -162,8 +162,8 @@ function assembleHandlers(
   const { engine } = stores;
   const { labels, checkIns, live, clock, mistakenIds } = fleet;
   const explainer = new ExplainDecision({ ledger, catalogs, labels, firstOffers });
-  const standings = new ReadStandings(ledger, catalogs);
-  const planWave = new PlanWave({ ledger, catalogs, check, labels, live, mistakenIds });
+  const standings = new StandingReader(ledger, catalogs);
+  const planWave = new WavePlanner({ ledger, catalogs, check, labels, live, mistakenIds });
   const keys = new AuthenticateKey(ledger, (keyId, from) => keyUses.note(keyId, from));
   const guards = {
     keys,
@@ -172,7 +172,7 @@ function assembleHandlers(
     metrics,
     trustProxy: config.trustProxy,
   };
-  const effects = new MeasureEffect(ledger);
+  const effects = new EffectMeter(ledger);
   const changing = assembleChanges({ config, ledger, catalogs, effects, propagate, address });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
   const failures = new FailureReports({ ledger, checkIns, clock, metrics });

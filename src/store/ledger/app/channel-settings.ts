@@ -12,7 +12,7 @@ import { openDoors } from '../../../domain/release/open-doors.ts';
 import type { ChannelChange, ChannelUpdate } from '../../ledger-terms.ts';
 import type { Change, LockedOne } from '../change/change.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from '../change/channels.ts';
-import { notingSettings } from '../change/exposure.ts';
+import { recordingSettings } from '../change/exposure.ts';
 import { type FoundChannel, findApp, findChannel } from '../change/lookups.ts';
 import { type ChannelPolicy, POLICY_COLUMNS } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
@@ -47,7 +47,7 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
     }
     const isNew = after.follows !== before.follows;
     const settings = { before, after, followed: isNew ? followed : undefined };
-    const changed = await notingSettings(sql, channel, settings, async () => {
+    const changed = await recordingSettings(sql, channel, settings, async () => {
       await storePolicy(sql, channel.id, after);
       return recordChannelChange(sql, channel, { action: 'channel.update', before, after });
     });

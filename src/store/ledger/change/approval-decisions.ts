@@ -10,7 +10,7 @@ import { jsonOrNull } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
 import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from './approvals.ts';
-import { type ActorSql, atomically, type NotedExposure } from './atomically.ts';
+import { type ActorSql, atomically, type ExposureChange } from './atomically.ts';
 import { type AuditAction, insertAudits } from './audit.ts';
 
 /** Request under the lock of its row, with its author and what its change met. */
@@ -20,7 +20,7 @@ export type LockedApproval = StoredApproval & {
   readonly keyId: string | null;
   readonly accountId: string | null;
   readonly neededRole: Role | null;
-  readonly askedOn: readonly Omit<NotedExposure, 'isWider'>[];
+  readonly askedOn: readonly Omit<ExposureChange, 'isWider'>[];
 };
 
 const LOCKED_COLUMNS = `${APPROVAL_COLUMNS}, approvals.organization_id AS "organizationId",
@@ -117,9 +117,9 @@ async function isAuthorGone(
 /** Returns what has changed since a request was made, in words; undefined if nothing has. */
 export function wordsForMoved(
   { askedOn }: LockedApproval,
-  noted: readonly NotedExposure[],
+  exposed: readonly ExposureChange[],
 ): string | undefined {
-  const met = metOf(noted);
+  const met = metOf(exposed);
   if (JSON.stringify(met) === JSON.stringify(askedOn)) return undefined;
   const moved = met.find((each, at) => JSON.stringify(each) !== JSON.stringify(askedOn[at]));
   const { channel, version } = moved ?? askedOn.at(-1) ?? { channel: '', version: null };
@@ -226,7 +226,7 @@ export async function refuseDecision(
   if (unfit !== undefined) return unfit;
   if (request.status !== 'pending') return refuseDecided(request);
   if (!(await isAuthorGone(sql, request))) return undefined;
-  if (sql.exposure.isWatched) await sql.takeBack();
+  if (sql.exposure.isWatched) await sql.rollBack();
   await settleApproval(sql, request, { status: 'expired', result: null });
   return { refusal: refuseDecided({ status: 'expired' }) };
 }

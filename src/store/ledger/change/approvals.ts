@@ -16,7 +16,7 @@ import {
 import { columns, isoText, jsonObject, jsonOrNull, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
-import type { ActorSql, NotedExposure } from './atomically.ts';
+import type { ActorSql, ExposureChange } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
 import { asksForApproval } from './exposure.ts';
@@ -134,13 +134,13 @@ export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect):
 export async function insertApproval(
   sql: ActorSql,
   locked: readonly LockedChannel[],
-  noted: readonly NotedExposure[],
+  exposed: readonly ExposureChange[],
   asks: AskedCall,
 ): Promise<Outcome<StoredApproval>> {
   const { actor } = sql;
   const [first] = locked;
   if (first === undefined) throw new Error('A change that has to wait has locked no channel');
-  const wider = noted.filter(({ isWider }) => isWider);
+  const wider = exposed.filter(({ isWider }) => isWider);
   const { channel, version } = placeOf(locked, wider);
   const full = await refuseFull(sql, first.app.id, channel?.id ?? null);
   if (full !== undefined) return full;
@@ -157,7 +157,7 @@ export async function insertApproval(
      )`,
     [
       ...[id, organizationId, first.app.id, channel?.id ?? null, version],
-      ...[asks.operation, jsonOrNull(asks.body), JSON.stringify(metOf(noted)), actorText(actor)],
+      ...[asks.operation, jsonOrNull(asks.body), JSON.stringify(metOf(exposed)), actorText(actor)],
       ...authorOf(actor),
       ...[asks.reason ?? null, days],
     ],
@@ -183,12 +183,14 @@ export function subjectOf({ app, channel, version }: StoredApproval['request']):
 }
 
 /** What a change met, as it is stored, and compared when the request is carried out. */
-export function metOf(noted: readonly NotedExposure[]): readonly Omit<NotedExposure, 'isWider'>[] {
-  return noted.map(({ channel, version, before }) => ({ channel, version, before }));
+export function metOf(
+  exposed: readonly ExposureChange[],
+): readonly Omit<ExposureChange, 'isWider'>[] {
+  return exposed.map(({ channel, version, before }) => ({ channel, version, before }));
 }
 
 /** Returns the channel and the version that all of the changes concern; null where they are several. */
-function placeOf(locked: readonly LockedChannel[], wider: readonly NotedExposure[]) {
+function placeOf(locked: readonly LockedChannel[], wider: readonly ExposureChange[]) {
   const names = new Set(wider.map(({ channel }) => channel));
   const versions = new Set(wider.map(({ version }) => version));
   const [name] = names;

@@ -23,24 +23,24 @@ export interface ActorSql extends Sql {
   /** Tells events once the transaction commits; without events it does nothing. */
   tell(about: EventAbout, events: readonly Told[]): void;
 
-  /** Begins what `takeBack` may take back; locks that are held already stay. At most one at a time. */
-  beginChange(): Promise<void>;
+  /** Sets the savepoint of `rollBack`; locks that are held already stay. At most one at a time. */
+  setSavepoint(): Promise<void>;
 
-  /** Takes back what was written and told since `beginChange`. */
-  takeBack(): Promise<void>;
+  /** Takes back what was written, and the events of it, since `setSavepoint`. */
+  rollBack(): Promise<void>;
 }
 
-/** Changes of exposure that a transaction has noted (`noteExposure`). */
+/** Changes of exposure by a transaction (`exposure.ts`). */
 type Exposure = {
-  /** Whether they are noted: a channel asks for approvals, or a stored call is carried out. */
+  /** Whether they are recorded: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
   /** What the stored call met that is carried out. */
-  askedOn: readonly Omit<NotedExposure, 'isWider'>[];
-  readonly noted: NotedExposure[];
+  askedOn: readonly Omit<ExposureChange, 'isWider'>[];
+  readonly changes: ExposureChange[];
 };
 
 /** Change of a release, or of a channel's settings: what it was before, and whether it gets wider. */
-export type NotedExposure = {
+export type ExposureChange = {
   readonly channel: string;
   /** Null for the settings of the channel. */
   readonly version: string | null;
@@ -114,15 +114,15 @@ function actorSql(connection: Sql, actor: Actor, outbox: Outbox): ActorSql {
   let toldBefore = 0;
   return {
     actor,
-    exposure: { isWatched: false, askedOn: [], noted: [] },
+    exposure: { isWatched: false, askedOn: [], changes: [] },
     query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
     runScript: (text) => connection.runScript(text),
     tell: (about, events) => outbox.add(about, events),
-    async beginChange() {
+    async setSavepoint() {
       toldBefore = outbox.size;
       await connection.query('SAVEPOINT before_change');
     },
-    async takeBack() {
+    async rollBack() {
       outbox.keepFirst(toldBefore);
       await connection.query('ROLLBACK TO SAVEPOINT before_change');
     },

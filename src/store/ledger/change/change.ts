@@ -17,11 +17,11 @@ import type {
   ChangeCall,
   Changed,
   Concern,
-  DryRunPlace,
   HeldSnapshot,
   Ran,
   RepeatableCall,
   Seen,
+  ServedChange,
   Waiting,
 } from '../../ledger-terms.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -95,7 +95,7 @@ type Told = Pick<Seen, 'start'> & {
 };
 
 /** Outcome that commits: a change that was made, or a refusal beside which a request is stored. */
-type Kept<Value> = { readonly ran: Ran<Value> } | { readonly refusal: Failure };
+type Committed<Value> = { readonly ran: Ran<Value> } | { readonly refusal: Failure };
 
 /** Runs a change in the mode of its call. */
 export async function run<Input, Value, Place extends Locked>(
@@ -105,13 +105,13 @@ export async function run<Input, Value, Place extends Locked>(
 ): Promise<Outcome<Ran<Value>>> {
   const { mode, actor } = call;
   const transact = mode === 'try' ? dryRun : atomically;
-  const kept = await transact<Kept<Value>>(database, actor, (sql) =>
+  const committed = await transact<Committed<Value>>(database, actor, (sql) =>
     typeof mode === 'object' && 'approves' in mode
       ? approve(sql, change, call, mode.approves)
       : make(sql, change, call),
   );
-  if (isFailure(kept)) return kept;
-  return 'ran' in kept ? kept.ran : kept.refusal;
+  if (isFailure(committed)) return committed;
+  return 'ran' in committed ? committed.ran : committed.refusal;
 }
 
 /** Locks the one channel that a change is on. */
@@ -128,7 +128,7 @@ async function make<Input, Value, Place extends Locked>(
   sql: ActorSql,
   change: Change<Input, Value, Place>,
   call: ChangeCall<Input>,
-): Promise<Outcome<Kept<Value>>> {
+): Promise<Outcome<Committed<Value>>> {
   const { mode, repeat, held } = call;
   const place = await change.lock(sql, call);
   if (isFailure(place)) return place;
@@ -143,7 +143,7 @@ async function make<Input, Value, Place extends Locked>(
   const before = isSeen ? await readServed(sql, place, held) : undefined;
   const done = await change.work(sql, place, call);
   if (isFailure(done)) return done;
-  const isWider = sql.exposure.noted.some((each) => each.isWider);
+  const isWider = sql.exposure.changes.some((each) => each.isWider);
   if (isWider && mode !== 'try') return wait(sql, change, call, { place, done });
   const looked = before && (await look(sql, change, call, { place, done }, heldIn(before)));
   if (isFailure(looked)) return looked;
@@ -160,12 +160,12 @@ async function wait<Input, Value, Place extends Locked>(
   change: Change<Input, Value, Place>,
   call: ChangeCall<Input>,
   { place, done }: Made<Value, Place>,
-): Promise<Outcome<Kept<Value>>> {
-  const noted = [...sql.exposure.noted];
+): Promise<Outcome<Committed<Value>>> {
+  const exposed = [...sql.exposure.changes];
   const looked = change.preview && (await look(sql, change, call, { place, done }, call.held));
   if (isFailure(looked)) return looked;
-  await sql.takeBack();
-  const approval = await insertApproval(sql, place.channels, noted, callOf(call));
+  await sql.rollBack();
+  const approval = await insertApproval(sql, place.channels, exposed, callOf(call));
   if (isFailure(approval)) return approval;
   const used = call.repeat && (await change.repeats?.wait(sql, call.repeat, approval.id));
   if (used !== undefined) return used;
@@ -212,7 +212,7 @@ async function look<Input, Value, Place extends Locked>(
 
 /** Returns what a change does to channels that served these states before it. */
 function asSeen({ after, ...looked }: Looked, before: readonly ServingSnapshot[]): Seen {
-  const [first, ...others] = before.map((each, at): DryRunPlace => {
+  const [first, ...others] = before.map((each, at): ServedChange => {
     return { before: each, after: after[at] as ServingSnapshot };
   });
   if (first === undefined) throw new Error('A change that is looked at has a channel');
@@ -263,7 +263,7 @@ async function approve<Input, Value, Place extends Locked>(
   change: Change<Input, Value, Place>,
   call: ChangeCall<Input>,
   { id, reason }: ApprovingCall,
-): Promise<Outcome<Kept<Value>>> {
+): Promise<Outcome<Committed<Value>>> {
   const request = await lockApproval(sql, id);
   if (isFailure(request)) return request;
   const done =
@@ -272,9 +272,9 @@ async function approve<Input, Value, Place extends Locked>(
       : refuseDecided(request);
   const refusal = await refuseDecision(sql, request);
   if (refusal !== undefined) return refusal;
-  const words = isFailure(done) ? done.message : wordsForMoved(request, sql.exposure.noted);
+  const words = isFailure(done) ? done.message : wordsForMoved(request, sql.exposure.changes);
   if (isFailure(done) || words !== undefined) {
-    await sql.takeBack();
+    await sql.rollBack();
     const result = { error: words };
     await settleApproval(sql, request, { status: 'failed', result, reason });
     return { refusal: fail('approvalFailed', words) };
@@ -290,7 +290,7 @@ async function makeAgain<Input, Value, Place extends Locked>(
   call: ChangeCall<Input>,
   { id, askedOn }: LockedApproval,
 ): Promise<Outcome<Changed<Value>>> {
-  await sql.beginChange();
+  await sql.setSavepoint();
   sql.exposure.isWatched = true;
   sql.exposure.askedOn = askedOn;
   const place = await change.lock(sql, call);

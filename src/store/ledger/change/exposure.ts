@@ -1,5 +1,5 @@
-// What a transaction changes of the exposure of releases, noted where a channel asks for approvals, so that a
-// change which widens can be taken back and asked for (`change.ts`).
+// What a transaction changes of the exposure of releases, recorded where a channel asks for approvals: a
+// change that widens it is rolled back and asked for (`change.ts`).
 
 import { LIMIT } from '../../../contract/limit.ts';
 import type { PlanAction } from '../../../contract/rollout-plan.ts';
@@ -23,7 +23,7 @@ import { readServedOn } from './snapshots.ts';
 type AskingChannel = Pick<LockedChannel, 'name' | 'approvals'>;
 
 /**
- * Begins to note what the transaction changes, if one of the locked channels asks for approvals. Call it
+ * Begins to record what the transaction changes, if one of the locked channels asks for approvals. Call it
  * after the locks, which a change that is taken back keeps, and before anything is written.
  */
 export async function watchExposure(
@@ -32,7 +32,7 @@ export async function watchExposure(
 ): Promise<void> {
   if (sql.exposure.isWatched || !channels.some(asksForApproval) || isExempt(sql.actor)) return;
   sql.exposure.isWatched = true;
-  await sql.beginChange();
+  await sql.setSavepoint();
 }
 
 /** Returns whether an actor never waits: a plan goes on, and what a code host announces lands paused. */
@@ -78,8 +78,8 @@ type ReleaseExposure = {
 /** Stands for the plan that a release gets: its id is no other plan's. */
 const NEW_PLAN: PlanMark = { id: '', status: 'scheduled', step: null };
 
-/** Notes a change of a release, if the transaction is watched. Call it before the release's plan changes. */
-export async function noteRelease(
+/** Records a change of a release, if the transaction is watched. Call it before the release's plan changes. */
+export async function recordReleaseExposure(
   sql: ActorSql,
   channel: AskingChannel,
   { id, version }: { readonly id: string; readonly version: string },
@@ -93,7 +93,7 @@ export async function noteRelease(
   const met = before ? { ...before, id, content: await hashContent(sql, id) } : byDefault;
   const after = { ...servedOf(is), plan: isPlanned ? NEW_PLAN : plan };
   const isWider = widens({ kind: 'release', before, after, ...(steered && { steered }) });
-  sql.exposure.noted.push({
+  sql.exposure.changes.push({
     ...{ channel: channel.name, version, before: met },
     isWider: isWider && asksForApproval(channel),
   });
@@ -122,14 +122,14 @@ function servedOf({ status, rolloutPct, targets }: Served): Served {
 }
 
 /** Notes the state of a release that a change copies from. */
-export function noteSource(
+export function recordSourceExposure(
   { exposure }: ActorSql,
   channel: string,
   version: string,
   state: () => object,
 ): void {
   if (!exposure.isWatched) return;
-  exposure.noted.push({ channel, version, before: state(), isWider: false });
+  exposure.changes.push({ channel, version, before: state(), isWider: false });
 }
 
 /** Change of a channel's settings. */
@@ -144,7 +144,7 @@ type SettingsChange<Policy> = {
  * Makes a change of a locked channel's settings and, if the transaction is watched, notes it. Whether it
  * widens is asked of the decision: of what the channel serves before and after (docs/contract.md 33.11).
  */
-export async function notingSettings<Policy extends ExposingPolicy, Value>(
+export async function recordingSettings<Policy extends ExposingPolicy, Value>(
   sql: ActorSql,
   channel: LockedChannel,
   { before, after, followed }: SettingsChange<Policy>,
@@ -154,7 +154,7 @@ export async function notingSettings<Policy extends ExposingPolicy, Value>(
   const isFollowedProtected = followed !== undefined && asksForApproval(followed);
   const isWiderByName = widens({ kind: 'channel', before, after, isFollowedProtected });
   const note = (isWider: boolean) =>
-    sql.exposure.noted.push({ channel: channel.name, version: null, before, isWider });
+    sql.exposure.changes.push({ channel: channel.name, version: null, before, isWider });
   if (isWiderByName || !asksForApproval(channel) || !movesReleases(before, after)) {
     note(isWiderByName && asksForApproval(channel));
     return change();
@@ -214,6 +214,6 @@ async function isServedBeside(
 
 /** Returns the sentence for a dry run of a change that would wait; undefined for one that would not. */
 export function waitWarning({ exposure }: ActorSql): string | undefined {
-  if (!exposure.noted.some(({ isWider }) => isWider)) return undefined;
+  if (!exposure.changes.some(({ isWider }) => isWider)) return undefined;
   return 'The channel asks for approvals: another member has to approve this';
 }

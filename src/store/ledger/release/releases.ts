@@ -24,7 +24,11 @@ import type {
 import type { ActorSql } from '../change/atomically.ts';
 import { type Change, type LockedOne, lockOne } from '../change/change.ts';
 import { type LockedChannel, recordChannelChange } from '../change/channels.ts';
-import { defaultRolloutOf, noteRelease, noteSource } from '../change/exposure.ts';
+import {
+  defaultRolloutOf,
+  recordReleaseExposure,
+  recordSourceExposure,
+} from '../change/exposure.ts';
 import { refuseArchived } from '../change/lookups.ts';
 import { endPlan, findPlan } from '../change/plan-rows.ts';
 import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from '../database/columns.ts';
@@ -89,7 +93,7 @@ export async function publishOn(
   const { version, status, targets, artifacts } = release;
   const named = release.plan === undefined ? release.rolloutPct : 0;
   const rolloutPct = named ?? defaultRolloutOf(sql, channel);
-  await noteRelease(
+  await recordReleaseExposure(
     sql,
     channel,
     { id: '', version },
@@ -189,7 +193,7 @@ export const PROMOTE: Change<NewPromotion, Release, PromotionPlace> = {
   },
   work(sql, { channel, source: { content, refusal, state } }, { input, reason }) {
     const { app, from, to, canonicalVersion, ...serving } = input;
-    noteSource(sql, from, content.version, state);
+    recordSourceExposure(sql, from, content.version, state);
     const release = { ...serving, ...content, app, channel: to, canonicalVersion };
     const audit = { action: 'release.promote', from, reason } as const;
     return publishOn(sql, channel, release, { refusal, audit });

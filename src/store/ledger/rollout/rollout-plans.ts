@@ -40,7 +40,7 @@ import type {
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { type Change, type LockedOne, lockOne, run } from '../change/change.ts';
 import { type LockedChannel, lockChannel } from '../change/channels.ts';
-import { noteRelease } from '../change/exposure.ts';
+import { recordReleaseExposure } from '../change/exposure.ts';
 import {
   type FollowedRelease,
   type FoundPlannedRelease,
@@ -85,7 +85,7 @@ export const CREATE_PLAN: Change<NewPlan, RolloutPlan, PlanningPlace> = {
   },
   async work(sql, { channel, release }, { input: { canonicalVersion, definition }, reason }) {
     const unchanged = { before: release, after: release };
-    await noteRelease(sql, channel, release, { ...unchanged, isPlanned: true });
+    await recordReleaseExposure(sql, channel, release, { ...unchanged, isPlanned: true });
     const lowered = release.wasPublished
       ? { changed: [] }
       : await controlOn(sql, channel, canonicalVersion, toZero);
@@ -287,7 +287,7 @@ function steering(counts: SignalCounts | undefined): Change<PlanSteering, Rollou
       const state = steered(row.state, action, release, time, judged(row, release, counts));
       if (isFailure(state)) return state;
       const unchanged = { before: release, after: release };
-      await noteRelease(sql, channel, release, { ...unchanged, steered: action });
+      await recordReleaseExposure(sql, channel, release, { ...unchanged, steered: action });
       const place = placeOf(channel, release.version);
       const asked = { action: `plan.${action}`, reason } as const;
       const stored = await storePlan(sql, row, place, state, { asked });

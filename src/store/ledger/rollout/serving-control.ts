@@ -9,7 +9,7 @@ import type { Changed, Concern, RaisedEpoch, ServingCall } from '../../ledger-te
 import type { ActorSql } from '../change/atomically.ts';
 import { type Change, type LockedOne, lockOne } from '../change/change.ts';
 import { type LockedChannel, recordChannelChange } from '../change/channels.ts';
-import { noteRelease } from '../change/exposure.ts';
+import { recordReleaseExposure } from '../change/exposure.ts';
 import { findPlan, findPlannedRelease, followPlan } from '../change/plan-rows.ts';
 import { jsonOrNull } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -71,7 +71,7 @@ export async function controlOn(
   const outcome = transition({ ...before, offered });
   if (isFailure(outcome)) return outcome;
   const { offered: _, ...asked } = servingOf(outcome);
-  await noteRelease(sql, channel, release, { before, after: asked });
+  await recordReleaseExposure(sql, channel, release, { before, after: asked });
   const { wasPublished } = release;
   const isPublished = wasPublished || asked.status === 'published';
   const rolloutPct = await followPlan(

@@ -30,7 +30,7 @@ import {
   lockChannel,
   raiseRevisions,
 } from '../change/channels.ts';
-import { noteRelease } from '../change/exposure.ts';
+import { recordReleaseExposure } from '../change/exposure.ts';
 import { findApp, findChannel } from '../change/lookups.ts';
 import { findOpenPlans, followPlan } from '../change/plan-rows.ts';
 import { newId } from '../database/columns.ts';
@@ -88,7 +88,7 @@ export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
       const paused = { ...release, status: 'paused' } as const;
       const published = { ...release, status: 'published' } as const;
       const change = { before: paused, after: published };
-      await noteRelease(sql, channelOf(channels, release), release, change);
+      await recordReleaseExposure(sql, channelOf(channels, release), release, change);
     }
     const ids = releases.map(({ id }) => id);
     await sql.query(`UPDATE releases SET status = 'published' WHERE id = ANY ($1::text[])`, [ids]);
