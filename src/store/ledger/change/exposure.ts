@@ -78,7 +78,7 @@ type ReleaseExposure = {
 /** Stands for the plan that a release gets: its id is no other plan's. */
 const NEW_PLAN: PlanMark = { id: '', status: 'scheduled', step: null };
 
-/** Records a change of a release, if the transaction is watched. Call it before the release's plan changes. */
+/** Records a change of a release, if the transaction is watched. Call it before its plan changes. */
 export async function recordReleaseExposure(
   sql: ActorSql,
   channel: AskingChannel,
