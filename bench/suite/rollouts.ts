@@ -2,7 +2,8 @@
 // measures no time; it fails when a preset does not keep what docs/operating/rollout-plans.md says of it.
 
 import { stepsText } from '../../src/console/format/plan-words.ts';
-import { PLAN_PRESET_NAMES, type PlanPresetName } from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESET_NAMES } from '../../src/contract/choice.ts';
+import type { PlanPresetName } from '../../src/contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { added } from '../measure/comparison.ts';

@@ -1,25 +1,11 @@
 // Answers of the console API about the devices of an app: single devices and counts.
 
+import type { Answer } from './answer-shape.ts';
 import type { Reason, Verdict } from './explanation.ts';
-import type { DeviceClient, ReleaseStatus, UpdateManifest } from './resource.ts';
+import type { ReleaseStatus, UpdateManifest } from './resource.ts';
 
 /** A device as recorded. Times are RFC 3339 UTC with milliseconds. */
-export type DeviceRecord = {
-  readonly deviceId: string;
-  readonly version: string | null;
-  readonly platform: string;
-  readonly arch: string | null;
-  readonly channel: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly source: 'pull' | 'push';
-  /** Client of its last check, and the kind of installation reported with it; null if unknown. */
-  readonly client: DeviceClient | null;
-  readonly bundle: string | null;
-  readonly firstSeen: string;
-  readonly lastSeen: string;
-  /** Version of the release last offered to it, and the time of the offer; null before the first offer. */
-  readonly lastOffered: { readonly version: string; readonly at: string } | null;
-};
+export type DeviceRecord = Answer<'Device'>;
 
 export type PurgedDevices = {
   /** Number of devices that were deleted, or would be. */

@@ -1,7 +1,6 @@
 // Answers of the console API, the one description that store, routes and browser import. A field that is
 // renamed in one place does not compile in the others.
 
-import type { Approval, ApprovalPage } from './approval.ts';
 import type { Attention } from './attention.ts';
 import type {
   Adoption,
@@ -34,6 +33,8 @@ import type {
   Account,
   ApiKey,
   App,
+  Approval,
+  ApprovalPage,
   AppState,
   Artifact,
   AuditEntry,

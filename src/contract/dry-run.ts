@@ -1,9 +1,9 @@
 // Answer of a dry run of a change: the change's own answer, findings and the effect on the fleet
 // (docs/contract.md 23 and 24).
 
+import type { Answer } from './answer-shape.ts';
 import type { Reason } from './explanation.ts';
-import type { Release, ServingState } from './resource.ts';
-import type { UnstoredPlan } from './rollout-plan.ts';
+import type { ServingState } from './resource.ts';
 
 /** `release` is what the change itself would answer. */
 export type DryRunAnswer<Release> = {
@@ -18,11 +18,7 @@ export type ServingDryRunAnswer = DryRunAnswer<ServingState> & {
 };
 
 /** Dry run of a plan; the effect is that of its first raise. */
-export type PlanDryRunAnswer = {
-  readonly plan: UnstoredPlan;
-  readonly findings: readonly Finding[];
-  readonly effect: Effect;
-};
+export type PlanDryRunAnswer = Answer<'RehearsedPlan'>;
 
 /** Devices of a platform that run a release, and what they are offered after a change of it. */
 export type RunnerEffect = {
@@ -36,40 +32,16 @@ export type RunnerEffect = {
 };
 
 /** A release that is not published yet, so it has no id and no time of creation. */
-export type UnpublishedRelease = Omit<Release, 'id' | 'createdAt'>;
+export type UnpublishedRelease = Answer<'UnpublishedRelease'>;
 
 /** A problem of a release. */
-export type Finding = {
-  /** Field of the release: `version`, `artifacts` for the whole list, or `artifacts.0.url`. */
-  readonly path: string;
-  /** With an error, devices that are offered the release would fail. */
-  readonly severity: 'error' | 'warning';
-  readonly message: string;
-};
+export type Finding = Answer<'Finding'>;
 
 /** Effect of a change on the devices seen in the last 30 days. */
-export type Effect = {
-  readonly devices: number;
-  /** Whether the numbers are estimates from a sample. */
-  readonly isEstimate: boolean;
-  /** Devices that had no offer and get one. */
-  readonly gain: number;
-  /** Devices that had an offer and get none. */
-  readonly lose: number;
-  /** Devices whose offer changes, the most frequent change first. */
-  readonly moves: readonly EffectMove[];
-  /** Parts of the fleet, the largest first. */
-  readonly platforms: readonly PlatformEffect[];
-  /** Ids of some devices that gain or lose an offer. */
-  readonly examples: { readonly gain: readonly string[]; readonly lose: readonly string[] };
-};
+export type Effect = Answer<'Effect'>;
 
 /** Number of devices whose offer changes from one version to another; null is no offer. */
-export type EffectMove = {
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly devices: number;
-};
+export type EffectMove = Effect['moves'][number];
 
 export type Reaching = { readonly release: { readonly version: string }; readonly effect: Effect };
 
@@ -80,13 +52,4 @@ export function reachedBy({ release, effect }: Reaching): number {
     .reduce((sum, { devices }) => sum + devices, 0);
 }
 
-export type PlatformEffect = {
-  readonly platform: string;
-  /** Architecture; null for devices that report none. */
-  readonly arch: string | null;
-  readonly devices: number;
-  readonly gain: number;
-  readonly lose: number;
-  /** Devices that the changed release has no artifact for. */
-  readonly withoutArtifact: number;
-};
+export type PlatformEffect = Effect['platforms'][number];

@@ -1,8 +1,14 @@
 // Notifications: the events that an organization is told, what each says, and the destinations that take them
 // (docs/contract.md 30).
 
-import type { Approval, ApprovalRequest } from './approval.ts';
-import type { Organization, ReleaseStatus, Role, Targeting } from './resource.ts';
+import type {
+  Approval,
+  ApprovalRequest,
+  Organization,
+  ReleaseStatus,
+  Role,
+  Targeting,
+} from './resource.ts';
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
 import { pathSegment } from './text.ts';
 

@@ -1,72 +1,23 @@
 // Resources of the management API and the device endpoints (docs/contract.md 2 and 4, docs/console.md).
 
+import type { Answer } from './answer-shape.ts';
+import { DEVICE_CLIENTS, RELEASE_STATUSES } from './choice.ts';
 import type { WebhookProvider } from './webhook-provider.ts';
 
-export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
-export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
+export type ReleaseStatus = Release['status'];
 
-export const UPDATE_MODES = ['optional', 'recommended'] as const;
 /** Update mode that a channel sets; `required` follows from the device's version and is never set. */
-export type ChannelUpdateMode = (typeof UPDATE_MODES)[number];
+export type ChannelUpdateMode = Channel['updateMode'];
 
 /** Whether changes of a channel that widen exposure wait: for nobody, or for one other member. */
-export const APPROVAL_MODES = ['none', 'one'] as const;
-export type ApprovalMode = (typeof APPROVAL_MODES)[number];
-
-export const TARGET_OPERATORS = [
-  'In',
-  'NotIn',
-  'Exists',
-  'DoesNotExist',
-  'VersionGte',
-  'VersionLt',
-] as const;
-export type TargetOperator = (typeof TARGET_OPERATORS)[number];
-
-export type TargetExpression = {
-  readonly key: string;
-  readonly operator: TargetOperator;
-  readonly values: readonly string[];
-};
+export type ApprovalMode = Channel['approvals'];
+export type TargetOperator = TargetExpression['operator'];
+export type TargetExpression = Answer<'TargetExpression'>;
 
 /** Targeting of a release. Both parts must hold; an empty part holds for every device. */
-export type Targeting = {
-  readonly matchLabels: Readonly<Record<string, readonly string[]>>;
-  readonly matchExpressions: readonly TargetExpression[];
-};
-
-export type Artifact = {
-  readonly platform: string;
-  readonly arch?: string;
-  readonly url?: string;
-  readonly sha512?: string;
-  /** Size in bytes. */
-  readonly size?: number;
-  readonly signature?: string;
-  /** Format of the file, such as `deb`; if absent, read from the URL. */
-  readonly format?: string;
-  /** Lower-case hex. */
-  readonly sha256?: string;
-  /** Lower-case hex. */
-  readonly sha1?: string;
-  /** Oldest version of the operating system that it runs on, as dotted numbers. */
-  readonly minimumSystemVersion?: string;
-  /** Build number that the app itself compares (`CFBundleVersion`). */
-  readonly buildVersion?: string;
-};
-
-export type Release = {
-  readonly id: string;
-  readonly app: string;
-  readonly channel: string;
-  readonly version: string;
-  readonly notes: string;
-  readonly status: ReleaseStatus;
-  readonly rolloutPct: number;
-  /** Time of creation, RFC 3339 in UTC with milliseconds. */
-  readonly createdAt: string;
-  readonly artifacts: readonly Artifact[];
-};
+export type Targeting = Answer<'Targeting'>;
+export type Artifact = Answer<'Artifact'>;
+export type Release = Answer<'Release'>;
 
 /** An app's name, and when it was archived (RFC 3339); null while it is not. */
 export type AppState = {
@@ -77,60 +28,17 @@ export type AppState = {
 };
 
 /** Answer of the serving-control call. */
-export type ServingState = {
-  readonly app: string;
-  readonly channel: string;
-  readonly version: string;
-  readonly rolloutPct: number;
-  readonly status: ReleaseStatus;
-  readonly targets: Targeting | null;
-};
+export type ServingState = Answer<'ServingState'>;
 
 /** Withdrawn release, whose version is free again. */
-export type WithdrawnRelease = {
-  readonly app: string;
-  readonly channel: string;
-  readonly version: string;
-};
+export type WithdrawnRelease = Answer<'WithdrawnAnswer'>['release'];
+export type App = Answer<'App'>;
 
-export type App = {
-  readonly id: string;
-  readonly name: string;
-  readonly ref: string;
-  readonly channels: readonly string[];
-};
-
-export type Channel = {
-  readonly app: string;
-  readonly name: string;
-  readonly minimumSupportedVersion: string | null;
-  readonly defaultRollout: number;
-  readonly updateMode: ChannelUpdateMode;
-  /** Whether devices get only artifacts with a URL and a signature. */
-  readonly requireSignature: boolean;
-  /** Channel of the same app whose releases its devices are offered as well; null if it follows none. */
-  readonly follows: string | null;
-  /** Whether changes that widen exposure wait for the approval of another member. */
-  readonly approvals: ApprovalMode;
-  /** Days after which a request for an approval expires. */
-  readonly approvalDays: number;
-};
+export type Channel = ListedChannel & { readonly app: string };
 
 /** Channel in a list that names its app. */
-export type ListedChannel = Omit<Channel, 'app'>;
-
-export type UpdateManifest = {
-  readonly version: string;
-  readonly notes: string;
-  readonly pub_date: string;
-  readonly url?: string;
-  readonly sha512?: string;
-  readonly signature?: string;
-  readonly size?: number;
-  readonly updateMode: ChannelUpdateMode | 'required';
-  readonly minimumSupportedVersion?: string;
-  readonly allowDowngrade?: true;
-};
+export type ListedChannel = Answer<'Channel'>;
+export type UpdateManifest = Answer<'UpdateManifest'>;
 
 export const ADOPTION_STEPS = ['hour', 'day', 'month'] as const;
 /** Step between the points of an adoption chart, in UTC. */
@@ -277,39 +185,37 @@ export type WebhookDelivery = {
 // Clients of devices. A device's record has the last one, because clients differ in what they can install.
 
 /** The updater's protocol, or an orchestrator in the device's place (`push`). */
-export type DeviceClient = 'u' | 'tauri' | 'e' | 'squirrel' | 'velopack' | 'sparkle' | 'push';
-
-const CLIENTS: Readonly<Record<DeviceClient, true>> = {
-  u: true,
-  tauri: true,
-  e: true,
-  squirrel: true,
-  velopack: true,
-  sparkle: true,
-  push: true,
-};
+export type DeviceClient = (typeof DEVICE_CLIENTS)[number];
 
 /** Returns whether a text is the name of a client. */
 export function isDeviceClient(text: unknown): text is DeviceClient {
-  return typeof text === 'string' && Object.hasOwn(CLIENTS, text);
+  return (DEVICE_CLIENTS as readonly unknown[]).includes(text);
 }
 
 // Stops: all that an app, or one channel of it, has published is paused at once, and goes on at once.
 
 /** Release that a stop has paused. */
-export type StoppedRelease = { readonly channel: string; readonly version: string };
+export type StoppedRelease = Stop['releases'][number];
 
 /** Stop, with the releases that it has paused: by channel, the oldest first. */
-export type Stop = { readonly id: string; readonly releases: readonly StoppedRelease[] };
-
-/** Release that a stop has paused and that its resumption leaves alone, with the reason. */
-type ChangedRelease = StoppedRelease & { readonly reason: string };
+export type Stop = Answer<'StopAnswer'>['stop'];
 
 /** What became of the releases of a stop that was resumed. */
-export type ResumedStop = {
-  readonly released: readonly StoppedRelease[];
-  readonly changed: readonly ChangedRelease[];
-};
+export type ResumedStop = Answer<'ResumedStop'>;
 
 /** What a stop would reach now: published releases, and the devices on their channels. */
 export type StopReach = { readonly releases: number; readonly devices: number };
+
+// Approvals: changes that widen exposure on a channel that asks for a second person, until that person
+// decides (docs/contract.md 33).
+
+export type ApprovalStatus = Approval['status'];
+export type AskedOperation = ApprovalRequest['operation'];
+
+/** A call that waits. */
+export type ApprovalRequest = Approval['request'];
+export type Approval = Answer<'Approval'>;
+
+/** Approval without the address of its page, which only the service knows. */
+export type StoredApproval = Omit<Approval, 'url'>;
+export type ApprovalPage = Answer<'ApprovalPage'>;

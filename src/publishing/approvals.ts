@@ -1,9 +1,9 @@
 // Requests that wait for an approval: how they are shown, and how people decide about them.
 
 import type { Principal } from '../access/api-keys.ts';
-import type { Approval, ApprovalPage, StoredApproval } from '../contract/approval.ts';
 import type { Effect } from '../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../contract/failure.ts';
+import type { Approval, ApprovalPage, StoredApproval } from '../contract/resource.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { ApprovalFilter, ApprovingCall } from '../store/ledger-terms.ts';
 

@@ -3,10 +3,9 @@
 // tried, or that waits for an approval, is counted after the transaction, without its locks.
 
 import type { Principal } from '../access/api-keys.ts';
-import type { AskedOperation } from '../contract/approval.ts';
 import type { Effect, Finding, RunnerEffect } from '../contract/dry-run.ts';
 import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
-import type { Release } from '../contract/resource.ts';
+import type { AskedOperation, Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import type { SnapshotRelease } from '../domain/decision/serving-snapshot.ts';
 import { servedFindings } from '../domain/release/finding/findings.ts';

@@ -1,20 +1,18 @@
 // Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
 // dry run; and those of releases and channels.
 
-import type {
-  ApprovalPage,
-  ApprovalStatus,
-  AskedOperation,
-  StoredApproval,
-} from '../contract/approval.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
   ApprovalMode,
+  ApprovalPage,
+  ApprovalStatus,
   Artifact,
+  AskedOperation,
   ChannelUpdateMode,
   KeyRight,
   Release,
   Role,
+  StoredApproval,
   Targeting,
 } from '../contract/resource.ts';
 import type { StatusChange } from '../contract/standing.ts';

@@ -1,8 +1,8 @@
 // One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
 // subjects of mails are made of it.
 
-import type { AskedOperation } from '../contract/approval.ts';
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
+import type { AskedOperation } from '../contract/resource.ts';
 import { platformName } from '../contract/text.ts';
 import { actorWords, countWords, placeWords } from './name.ts';
 

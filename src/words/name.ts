@@ -1,6 +1,6 @@
 // Names in sentences: of actors, of what a change is about, of calls that may wait, and of numbers of things.
 
-import type { AskedOperation } from '../contract/approval.ts';
+import type { AskedOperation } from '../contract/resource.ts';
 import { wordFor } from '../contract/text.ts';
 import { PROVIDER_NAMES } from '../contract/webhook-provider.ts';
 

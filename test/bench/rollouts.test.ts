@@ -8,7 +8,7 @@ import { SignalCounter } from '../../bench/suite/rollouts/signal-counter.ts';
 import type { SimulatedDevice, Trouble } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { BAD, GOOD } from '../../bench/suite/rollouts/simulated-fleet.ts';
 import { judgeSeries, playSeries, presetTable } from '../../bench/suite/rollouts.ts';
-import { PLAN_PRESET_NAMES } from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESET_NAMES } from '../../src/contract/choice.ts';
 import { USUAL_GUARDS } from '../../src/domain/rollout/judge-health.ts';
 import type { SignalCounts } from '../../src/domain/rollout/signal-counts.ts';
 import { readDocument } from '../docs/document.ts';

@@ -8,11 +8,8 @@ import {
   stepPlace,
   stepsText,
 } from '../../src/console/format/plan-words.ts';
-import {
-  PLAN_PRESET_NAMES,
-  type PlanStep,
-  type RolloutPlan,
-} from '../../src/contract/rollout-plan.ts';
+import { PLAN_PRESET_NAMES } from '../../src/contract/choice.ts';
+import type { PlanStep, RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
 
 const AT = '2026-01-01T00:00:00.000Z';

@@ -8,9 +8,9 @@ import {
   servingObstacle,
   standingText,
 } from '../../src/console/format/serving.ts';
+import { RELEASE_STATUSES, STANDING_STATES } from '../../src/contract/choice.ts';
 import { isFailure } from '../../src/contract/failure.ts';
-import { RELEASE_STATUSES, type Targeting } from '../../src/contract/resource.ts';
-import { STANDING_STATES } from '../../src/contract/standing.ts';
+import type { Targeting } from '../../src/contract/resource.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
 
 const RING_A: Targeting = { matchLabels: { ring: ['a'] }, matchExpressions: [] };

@@ -5,12 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import {
-  type Artifact,
-  RELEASE_STATUSES,
-  type Release,
-  type Targeting,
-} from '../../src/contract/resource.ts';
+import { RELEASE_STATUSES } from '../../src/contract/choice.ts';
+import type { Artifact, Release, Targeting } from '../../src/contract/resource.ts';
 import { foldPlatform } from '../../src/domain/decision/artifact/artifact.ts';
 import { foldArch } from '../../src/domain/decision/artifact/fold-arch.ts';
 import { type Catalog, compileCatalog } from '../../src/domain/decision/catalog.ts';

@@ -1,6 +1,6 @@
 // Text of approvals for the terminal.
 
-import type { Approval, ApprovalPage } from '../../contract/approval.ts';
+import type { Approval, ApprovalPage } from '../../contract/resource.ts';
 import { CALL_DEEDS, placeWords } from '../../words/name.ts';
 import { effectText } from '../print/findings-text.ts';
 import { type Column, fieldColumns, printableText, printTable } from '../print/print-answer.ts';

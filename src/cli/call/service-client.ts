@@ -1,7 +1,7 @@
 // Client of the running service: of its console API with the admin token, or of its management API with a
 // key.
 
-import type { Approval } from '../../contract/approval.ts';
+import type { Approval } from '../../contract/resource.ts';
 import { callOut, type OutgoingAnswer } from '../../flow/outgoing-call.ts';
 
 const TIMEOUT_MS = 30_000;

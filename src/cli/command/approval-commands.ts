@@ -1,7 +1,8 @@
 // Commands that show which calls wait for an approval, and what became of them. People decide in the console.
 
 import type { Command } from 'commander';
-import { APPROVAL_STATUSES, type Approval } from '../../contract/approval.ts';
+import { APPROVAL_STATUSES } from '../../contract/choice.ts';
+import type { Approval } from '../../contract/resource.ts';
 import { approvalsText, approvalText } from '../call/approval-text.ts';
 import { asking, type Connect, send } from '../call/asking.ts';
 import { choice, query } from '../call/options.ts';

@@ -3,8 +3,9 @@
 
 import type { Command } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
+import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
-import { APPROVAL_MODES, KEY_RIGHTS, UPDATE_MODES } from '../../contract/resource.ts';
+import { KEY_RIGHTS } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';
 import { backupFile } from '../call/backup-file.ts';

@@ -1,16 +1,14 @@
 // The command that plans the rollout of a release.
 
 import { type Command, InvalidArgumentError, type Option } from 'commander';
-import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import {
   BLIND_EFFECTS,
   PLAN_PRESET_NAMES,
-  type RaiseHours,
-  type RolloutPlan,
   TRIP_EFFECTS,
-  type UnstoredPlan,
   WEEK_DAYS,
-} from '../../contract/rollout-plan.ts';
+} from '../../contract/choice.ts';
+import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
+import type { RaiseHours, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { answering, type Connect, type Say } from '../call/asking.ts';
 import { choice, type Options, wholeNumber } from '../call/options.ts';
 import type { ServiceClient } from '../call/service-client.ts';

@@ -2,14 +2,10 @@
 // gets.
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { RELEASE_STATUSES } from '../../contract/choice.ts';
 import type { DryRunAnswer } from '../../contract/dry-run.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import {
-  RELEASE_STATUSES,
-  type Release,
-  type ReleaseStatus,
-  type Targeting,
-} from '../../contract/resource.ts';
+import type { Release, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';

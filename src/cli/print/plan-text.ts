@@ -1,12 +1,7 @@
 // Words for rollout plans and for a release's health.
 
-import {
-  type Health,
-  type RaiseHours,
-  type RolloutPlan,
-  SIGNALS,
-  type UnstoredPlan,
-} from '../../contract/rollout-plan.ts';
+import { SIGNALS } from '../../contract/choice.ts';
+import type { Health, RaiseHours, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
 import { printAnswer, printTable } from './print-answer.ts';
 
 type ShownPlan = { readonly plan: RolloutPlan | UnstoredPlan; readonly health?: Health };

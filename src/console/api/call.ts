@@ -1,8 +1,8 @@
 // Client of the console API: calls and their errors, and whether the service answers. The session is a cookie
 // that scripts cannot read.
 
-import type { Approval } from '../../contract/approval.ts';
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
+import type { Approval } from '../../contract/resource.ts';
 import { consolePath, MOUNT } from '../format/console-path.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';

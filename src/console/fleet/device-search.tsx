@@ -3,8 +3,9 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { SIGNALS } from '../../contract/choice.ts';
 import type { AppOverview, LabelCounts } from '../../contract/console.ts';
-import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { Choice, Field } from '../form/field.tsx';
 import { queryText } from '../format/console-path.ts';

@@ -1,7 +1,7 @@
 // Editor of a rollout plan: a preset, or steps and limits of its own.
 
+import { PLAN_PRESET_NAMES, SIGNALS } from '../../contract/choice.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { PLAN_PRESET_NAMES, SIGNALS } from '../../contract/rollout-plan.ts';
 import { capitalized } from '../format/figure-text.ts';
 import {
   type PlanDraft,

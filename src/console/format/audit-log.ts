@@ -1,12 +1,8 @@
 // The audit as a log: its filters and their query, the differences of a change with words for the fields, and
 // the CSV table.
 
-import {
-  type AuditDeed,
-  type AuditEntry,
-  TARGET_OPERATORS,
-  type TargetExpression,
-} from '../../contract/resource.ts';
+import { TARGET_OPERATORS } from '../../contract/choice.ts';
+import type { AuditDeed, AuditEntry, TargetExpression } from '../../contract/resource.ts';
 import { wordFor } from '../../contract/text.ts';
 import { auditSentence } from '../../words/audit-sentence.ts';
 import { actorWords, CALL_DEEDS } from '../../words/name.ts';

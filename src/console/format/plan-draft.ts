@@ -1,12 +1,12 @@
 // Rollout plan while a person chooses it: a preset, or steps and limits of its own that begin as a preset's.
 
-import {
-  type BlindEffect,
-  type PlanGuards,
-  type PlannedStep,
-  type PlanPresetName,
-  SIGNALS,
-  type Signal,
+import { SIGNALS } from '../../contract/choice.ts';
+import type {
+  BlindEffect,
+  PlanGuards,
+  PlannedStep,
+  PlanPresetName,
+  Signal,
 } from '../../contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { limitsText, stepsText } from './plan-words.ts';

@@ -1,5 +1,6 @@
 // Words for rollout plans: their state, their next step, and their signals.
 
+import { SIGNALS } from '../../contract/choice.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
 import type { AuditEntry } from '../../contract/resource.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type PlanStatus,
   type PlanStep,
   type RolloutPlan,
-  SIGNALS,
   type Signal,
   type SignalPlaces,
   type SignalRate,

@@ -1,12 +1,8 @@
 // The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
 
+import { SIGNALS } from '../../contract/choice.ts';
 import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
-import {
-  type Health,
-  isOpenEnded,
-  type RolloutPlan,
-  SIGNALS,
-} from '../../contract/rollout-plan.ts';
+import { type Health, isOpenEnded, type RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { actorWords } from '../../words/name.ts';
 import { percentText } from './figure-text.ts';

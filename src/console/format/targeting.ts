@@ -1,12 +1,8 @@
 // Targeting of a release, as text and as rows while a person edits it; rows may be incomplete and keep their
 // order.
 
-import {
-  TARGET_OPERATORS,
-  type TargetExpression,
-  type Targeting,
-  type TargetOperator,
-} from '../../contract/resource.ts';
+import { TARGET_OPERATORS } from '../../contract/choice.ts';
+import type { TargetExpression, Targeting, TargetOperator } from '../../contract/resource.ts';
 import { wordFor } from '../../contract/text.ts';
 
 export type LabelRow = { readonly key: string; readonly values: readonly string[] };

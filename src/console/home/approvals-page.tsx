@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { Approval, ApprovalStatus } from '../../contract/approval.ts';
+import type { Approval, ApprovalStatus } from '../../contract/resource.ts';
 import { CALL_DEEDS, placeWords } from '../../words/name.ts';
 import { ApiError, call } from '../api/call.ts';
 import { ReasonField } from '../form/field.tsx';

@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import { SIGNALS } from '../../contract/choice.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
 import { Card } from '../part/card.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { KEYS } from './keys.tsx';

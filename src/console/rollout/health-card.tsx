@@ -1,16 +1,16 @@
 // Health of a release: each signal with its interval against the limit of the plan's guard; and its failure
 // breakdown by platform and by previous version, with the reasons that devices sent.
 
+import { SIGNALS } from '../../contract/choice.ts';
 import type { PlanAndHealth } from '../../contract/console.ts';
-import {
-  type FailureBreakdown,
-  type FailureReason,
-  SIGNALS,
-  type Signal,
-  type SignalBreakdown,
-  type SignalPlaces,
-  type SignalRate,
-  type SignalShare,
+import type {
+  FailureBreakdown,
+  FailureReason,
+  Signal,
+  SignalBreakdown,
+  SignalPlaces,
+  SignalRate,
+  SignalShare,
 } from '../../contract/rollout-plan.ts';
 import type { ReleaseName } from '../api/call.ts';
 import { consolePath, queryText } from '../format/console-path.ts';

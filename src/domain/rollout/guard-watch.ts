@@ -1,6 +1,7 @@
 // Confirms a signal with a second check: a single one may be chance, or based on incomplete counts.
 
-import { SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import { SIGNALS } from '../../contract/choice.ts';
+import type { Signal } from '../../contract/rollout-plan.ts';
 
 /**
  * Counted time in milliseconds (see `PlanTime`) of the first check that found a signal above its limit, for

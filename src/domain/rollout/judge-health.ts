@@ -1,12 +1,7 @@
 // Health of a release: rates of the signals with their intervals, compared with the guards of its plan.
 
-import {
-  type Health,
-  type PlanGuards,
-  SIGNALS,
-  type Signal,
-  type SignalRate,
-} from '../../contract/rollout-plan.ts';
+import { SIGNALS } from '../../contract/choice.ts';
+import type { Health, PlanGuards, Signal, SignalRate } from '../../contract/rollout-plan.ts';
 import {
   currentOthers,
   judgeNetworks,

@@ -1,6 +1,7 @@
 // Hours of the week in which a plan may begin steps, in a time zone.
 
-import { type RaiseHours, WEEK_DAYS } from '../../contract/rollout-plan.ts';
+import { WEEK_DAYS } from '../../contract/choice.ts';
+import type { RaiseHours } from '../../contract/rollout-plan.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

@@ -1,13 +1,9 @@
 // What is told of a rollout plan after a change of its state. Each fact is told once: a trip is not also a
 // hold, a wait is told when it begins, and steps that others reached are no steps of the plan.
 
+import { SIGNALS } from '../../contract/choice.ts';
 import type { GuardFacts, PlanFacts, Told } from '../../contract/notification.ts';
-import {
-  type PlanGuards,
-  SIGNALS,
-  type Signal,
-  type SignalBreakdown,
-} from '../../contract/rollout-plan.ts';
+import type { PlanGuards, Signal, SignalBreakdown } from '../../contract/rollout-plan.ts';
 import { worstPlatform } from './failure-places.ts';
 import type { JudgedHealth } from './judge-health.ts';
 import type { PlanState } from './plan-state.ts';

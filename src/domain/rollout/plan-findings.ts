@@ -1,7 +1,8 @@
 // Warnings about a plan before it is created: its first effect, and what its guards cannot do.
 
+import { SIGNALS } from '../../contract/choice.ts';
 import type { Finding } from '../../contract/dry-run.ts';
-import { type RolloutPlan, SIGNALS, type Signal } from '../../contract/rollout-plan.ts';
+import type { RolloutPlan, Signal } from '../../contract/rollout-plan.ts';
 
 type FoundPlan = Pick<
   RolloutPlan,

@@ -1,10 +1,10 @@
 // Routes of the console API for apps, channels, releases and rollout plans.
 
 import { z } from 'zod';
+import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
-import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/resource.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';

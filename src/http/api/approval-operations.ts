@@ -1,8 +1,8 @@
 // Operations on approvals (docs/contract.md 33): programs read them, people decide.
 
 import { z } from 'zod';
-import { APPROVAL_STATUSES } from '../../contract/approval.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
+import { APPROVAL_STATUSES } from '../../contract/choice.ts';
 import { nameField } from '../endpoint/field.ts';
 import { type KeyOperation, read } from '../endpoint/key-operation.ts';
 

@@ -1,8 +1,8 @@
 // Routes of the console API for approvals: what waits, and the decisions of people (docs/contract.md 33).
 
 import { z } from 'zod';
-import type { AskedOperation } from '../../contract/approval.ts';
 import { isFailure } from '../../contract/failure.ts';
+import type { AskedOperation } from '../../contract/resource.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import { nameField, reasonField } from '../endpoint/field.ts';
 import type { AskedChange, ChangeServices } from '../endpoint/key-operation.ts';

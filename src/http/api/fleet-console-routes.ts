@@ -4,11 +4,11 @@
 import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
 import type { Accounts } from '../../access/accounts.ts';
+import { SIGNALS } from '../../contract/choice.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
-import { SIGNALS } from '../../contract/rollout-plan.ts';
 import { foldPlatform } from '../../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';

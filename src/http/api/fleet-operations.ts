@@ -2,12 +2,12 @@
 // app's channels, a device, and why it gets what it gets (4.17 to 4.20).
 
 import { z } from 'zod';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { eraseDevice } from '../../fleet/erase-device.ts';
 import { reportFleet } from '../../fleet/fleet-views.ts';
 import type { Wave, WaveDecision } from '../../serving/fleet-decisions.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import { appQuery } from '../endpoint/field.ts';
 import {
   explainInput,

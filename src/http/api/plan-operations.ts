@@ -1,18 +1,15 @@
 // Operations on rollout plans, and the health of releases (docs/contract.md 27).
 
 import { z } from 'zod';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
+import { PLAN_PRESET_NAMES } from '../../contract/choice.ts';
 import { reachedBy } from '../../contract/dry-run.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import {
-  type NamedPreset,
-  PLAN_PRESET_NAMES,
-  type RolloutPlan,
-} from '../../contract/rollout-plan.ts';
+import type { NamedPreset, RolloutPlan } from '../../contract/rollout-plan.ts';
 import { planFindings } from '../../domain/rollout/plan-findings.ts';
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import type { Tried } from '../../publishing/changes.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import { change, type KeyOperation, read } from '../endpoint/key-operation.ts';
 import { jsonAnswer } from '../endpoint/operation.ts';
 import {

@@ -2,11 +2,12 @@
 // to 4.4, 4.15).
 
 import { z } from 'zod';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
+import { RELEASE_STATUSES } from '../../contract/choice.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { type KeyRight, RELEASE_STATUSES, type Release } from '../../contract/resource.ts';
+import type { KeyRight, Release } from '../../contract/resource.ts';
 import type { Tried } from '../../publishing/changes.ts';
 import { listReleases } from '../../publishing/release-list.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import { change, type KeyOperation, read } from '../endpoint/key-operation.ts';
 import { jsonAnswer, type Parameters } from '../endpoint/operation.ts';
 import { noteApp } from '../endpoint/parse-shape.ts';

@@ -1,6 +1,6 @@
 // Operations that stop all that an app or a channel has published, and let it go on (docs/contract.md 4.21).
 
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { change, type KeyOperation } from '../endpoint/key-operation.ts';
 import { jsonAnswer } from '../endpoint/operation.ts';
 import { appResumeBody, resumeBody, stopBody } from '../endpoint/release-body.ts';

@@ -2,14 +2,10 @@
 
 import { z } from 'zod';
 import { parseUrl } from '../../contract/address.ts';
+import { RELEASE_STATUSES, TARGET_OPERATORS } from '../../contract/choice.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import {
-  RELEASE_STATUSES,
-  TARGET_OPERATORS,
-  type TargetExpression,
-  type TargetOperator,
-} from '../../contract/resource.ts';
+import type { TargetExpression, TargetOperator } from '../../contract/resource.ts';
 import {
   HAS_CONTROLS,
   hasControls,

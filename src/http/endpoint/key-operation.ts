@@ -4,12 +4,12 @@
 
 import { z } from 'zod';
 import type { Caller, Principal } from '../../access/api-keys.ts';
-import type { AskedOperation } from '../../contract/approval.ts';
+import { ANSWER_SHAPES, type Answered } from '../../contract/answer-shape.ts';
 import type { ConsoleAnswers } from '../../contract/console.ts';
 import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { KeyRight, Release } from '../../contract/resource.ts';
+import type { AskedOperation, KeyRight, Release } from '../../contract/resource.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
 import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
@@ -21,7 +21,6 @@ import type { ApprovingCall, RunChange } from '../../store/ledger-terms.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { jsonReply, type Reply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
-import { ANSWER_SHAPES } from './answer-shape.ts';
 import { textField } from './field.ts';
 import { readRepeatableCall } from './guard.ts';
 import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
@@ -92,11 +91,6 @@ type Work<Body, Answer = object> = (
 ) => Promise<Outcome<Answer>>;
 
 type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
-
-/** Value as it is answered: nobody changes it. */
-type Answered<Value> = unknown extends Value
-  ? Value
-  : { readonly [Key in keyof Value]: Answered<Value[Key]> };
 
 /** Declares an operation that reads. */
 export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>>(

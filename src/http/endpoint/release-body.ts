@@ -2,17 +2,16 @@
 // them. Unknown keys are refused, because a typo must not ship to a fleet.
 
 import { z } from 'zod';
+import {
+  BLIND_EFFECTS,
+  PLAN_PRESET_NAMES,
+  TRIP_EFFECTS,
+  WEEK_DAYS,
+} from '../../contract/choice.ts';
 import { invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { Artifact } from '../../contract/resource.ts';
-import {
-  BLIND_EFFECTS,
-  PLAN_ACTIONS,
-  PLAN_PRESET_NAMES,
-  type PlanGuards,
-  TRIP_EFFECTS,
-  WEEK_DAYS,
-} from '../../contract/rollout-plan.ts';
+import { PLAN_ACTIONS, type PlanGuards } from '../../contract/rollout-plan.ts';
 import { isStorable } from '../../contract/text.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
 import { transitionBy } from '../../domain/release/serving-change.ts';

@@ -2,9 +2,9 @@
 // by the million; the tests hold what is said here against what is answered.
 
 import { z } from 'zod';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { SLICES } from '../../domain/decision/cohort.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import { failureBody } from '../endpoint/fleet-body.ts';
 import { type Answer, jsonAnswer, type Operation, type Parameters } from '../endpoint/operation.ts';
 

@@ -2,8 +2,8 @@
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
+import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { KEY_OPERATIONS } from '../api/key-routes.ts';
-import { ANSWER_SHAPES } from '../endpoint/answer-shape.ts';
 import {
   type Answer,
   BODY_SHAPES,

@@ -1,13 +1,8 @@
 // Index of a snapshot: the channel's state and the edition of each release. A reader that has the releases of
 // another index reads only the new editions, so a change costs only what changed.
 
-import {
-  type Artifact,
-  RELEASE_STATUSES,
-  TARGET_OPERATORS,
-  type Targeting,
-  UPDATE_MODES,
-} from '../../contract/resource.ts';
+import { RELEASE_STATUSES, TARGET_OPERATORS, UPDATE_MODES } from '../../contract/choice.ts';
+import type { Artifact, Targeting } from '../../contract/resource.ts';
 import {
   compareServing,
   type ServingSnapshot,

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { approvalsText, approvalText, waitingText } from '../../../src/cli/call/approval-text.ts';
-import type { Approval } from '../../../src/contract/approval.ts';
+import type { Approval } from '../../../src/contract/resource.ts';
 
 const UNTIL = '2026-02-03T04:05:06.000Z';
 const URL = 'https://releases.example.com/console/approvals/apr_1';

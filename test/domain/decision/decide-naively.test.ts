@@ -3,11 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type Artifact,
-  RELEASE_STATUSES,
-  type TargetExpression,
-} from '../../../src/contract/resource.ts';
+import { RELEASE_STATUSES } from '../../../src/contract/choice.ts';
+import type { Artifact, TargetExpression } from '../../../src/contract/resource.ts';
 import { foldPlatform } from '../../../src/domain/decision/artifact/artifact.ts';
 import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import { cohortBucket, hashText } from '../../../src/domain/decision/cohort.ts';

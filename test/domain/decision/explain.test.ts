@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RELEASE_STATUSES } from '../../../src/contract/resource.ts';
+import { RELEASE_STATUSES } from '../../../src/contract/choice.ts';
 import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import { cohortBucket, cohortThreshold, hashText } from '../../../src/domain/decision/cohort.ts';
 import { decide } from '../../../src/domain/decision/decide.ts';

@@ -3,8 +3,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { RELEASE_STATUSES } from '../../../src/contract/choice.ts';
 import { type Failure, isFailure } from '../../../src/contract/failure.ts';
-import { RELEASE_STATUSES } from '../../../src/contract/resource.ts';
 import { obstacleToBroadening } from '../../../src/domain/release/broadening.ts';
 import {
   applyServingChange,

@@ -3,8 +3,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SIGNALS } from '../../../src/contract/choice.ts';
 import { isFailure } from '../../../src/contract/failure.ts';
-import { SIGNALS, type Signal } from '../../../src/contract/rollout-plan.ts';
+import type { Signal } from '../../../src/contract/rollout-plan.ts';
 import { drivePlan } from '../../../src/domain/rollout/drive-plan.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SIGNALS } from '../../../src/contract/rollout-plan.ts';
+import { SIGNALS } from '../../../src/contract/choice.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import {
   NO_SIGNALS,

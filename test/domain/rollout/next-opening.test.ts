@@ -2,7 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type RaiseHours, WEEK_DAYS } from '../../../src/contract/rollout-plan.ts';
+import { WEEK_DAYS } from '../../../src/contract/choice.ts';
+import type { RaiseHours } from '../../../src/contract/rollout-plan.ts';
 import { isTimeZone, nextOpening } from '../../../src/domain/rollout/next-opening.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 

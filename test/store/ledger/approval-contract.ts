@@ -3,10 +3,9 @@
 // (test/service/approvals.test.ts).
 
 import { beforeEach, expect, test } from 'vitest';
-import type { StoredApproval } from '../../../src/contract/approval.ts';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
-import type { Role } from '../../../src/contract/resource.ts';
+import type { Role, StoredApproval } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import type {
   Actor,

@@ -1,9 +1,8 @@
 // Decisions about requests that wait for an approval: who may decide, what ends a request, and its audit.
 
-import type { StoredApproval } from '../../../contract/approval.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type { Role } from '../../../contract/resource.ts';
+import type { Role, StoredApproval } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type { Actor, ApprovingCall } from '../../ledger-terms.ts';
 import { jsonOrNull } from '../database/columns.ts';

@@ -1,9 +1,9 @@
 // Rows of approvals: requests are stored and read. What decides them is in `approval-decisions.ts`.
 
-import type { ApprovalStatus, StoredApproval } from '../../../contract/approval.ts';
 import type { Effect } from '../../../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
+import type { ApprovalStatus, StoredApproval } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import {
   type Actor,

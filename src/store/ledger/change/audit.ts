@@ -1,12 +1,17 @@
 // The audit log: its entries, the events that each makes, so that audit and messages come from one place, and
 // its SQL.
 
-import type { Approval, ApprovalRequest } from '../../../contract/approval.ts';
 import type { AuditPage } from '../../../contract/console.ts';
 import { fail, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { EventType, Told } from '../../../contract/notification.ts';
-import type { AuditEntry, ReleaseStatus, Role } from '../../../contract/resource.ts';
+import type {
+  Approval,
+  ApprovalRequest,
+  AuditEntry,
+  ReleaseStatus,
+  Role,
+} from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import {
   type ServedState,

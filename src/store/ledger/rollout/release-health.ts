@@ -1,7 +1,8 @@
 // Health of releases, with or without a plan, by the signals of their devices.
 
+import { SIGNALS } from '../../../contract/choice.ts';
 import { isFailure, type Outcome } from '../../../contract/failure.ts';
-import { type Health, SIGNALS } from '../../../contract/rollout-plan.ts';
+import type { Health } from '../../../contract/rollout-plan.ts';
 import { judgeHealth } from '../../../domain/rollout/judge-health.ts';
 import { isOpen } from '../../../domain/rollout/plan-state.ts';
 import type { ReleaseName, TenantScope } from '../../ledger-terms.ts';

@@ -1,57 +1,36 @@
-// Shapes of what the management API and the device endpoints answer, from which the OpenAPI document is made.
-// The compiler holds each against the type that the service answers with, and the service tests hold every
-// answer against the document.
+// Shapes of what the management API and the device endpoints answer. The types of the answers and the OpenAPI
+// document are made from them, and the service tests hold every answer against the document.
 
 import { z } from 'zod';
 import {
-  APPROVAL_STATUSES,
-  type Approval,
-  type ApprovalPage,
-  ASKED_OPERATIONS,
-} from '../../contract/approval.ts';
-import type { DeviceRecord } from '../../contract/console-fleet.ts';
-import type {
-  Effect,
-  Finding,
-  PlanDryRunAnswer,
-  UnpublishedRelease,
-} from '../../contract/dry-run.ts';
-import type { Explanation } from '../../contract/explanation.ts';
-import {
   APPROVAL_MODES,
-  type App,
-  type Artifact,
-  type ListedChannel,
-  RELEASE_STATUSES,
-  type Release,
-  type ResumedStop,
-  type ServingState,
-  type Stop,
-  TARGET_OPERATORS,
-  type TargetExpression,
-  type Targeting,
-  UPDATE_MODES,
-  type UpdateManifest,
-  type WithdrawnRelease,
-} from '../../contract/resource.ts';
-import {
+  APPROVAL_STATUSES,
+  ASKED_OPERATIONS,
   BLIND_EFFECTS,
-  type Health,
-  type NamedPreset,
+  DEVICE_CLIENTS,
   PLAN_PRESET_NAMES,
   PLAN_STATUSES,
-  type PlanGuards,
-  type RaiseHours,
-  type RolloutPlan,
+  RELEASE_STATUSES,
   SIGNALS,
-  type SignalRate,
+  STANDING_STATES,
+  TARGET_OPERATORS,
   TRIP_EFFECTS,
+  UPDATE_MODES,
   VERDICTS,
   WEEK_DAYS,
-} from '../../contract/rollout-plan.ts';
-import { type ReleaseStanding, STANDING_STATES } from '../../contract/standing.ts';
-import type { OwnedRelease } from '../../store/ledger-terms.ts';
+} from './choice.ts';
 
+/** Answer by the name that its shape has in the document; nobody changes it. */
+export type Answer<Name extends keyof typeof ANSWER_SHAPES> = Answered<
+  z.output<(typeof ANSWER_SHAPES)[Name]>
+>;
+
+/** Value as it is answered: nobody changes it. */
+export type Answered<Value> = unknown extends Value
+  ? Value
+  : { readonly [Key in keyof Value]: Answered<Value[Key]> };
+
+/** RFC 3339, in UTC with milliseconds. */
 const time = z.iso.datetime();
 const count = z.int().min(0);
 const percent = z.int().min(0).max(100);
@@ -68,12 +47,15 @@ const artifact = z.object({
   sha512: z.string().exactOptional(),
   size: count.describe('Bytes.').exactOptional(),
   signature: z.string().exactOptional(),
+  /** Format of the file, such as `deb`; if absent, read from the URL. */
   format: z.string().describe('Absent where the address tells it.').exactOptional(),
   sha256: z.string().describe('Lower-case hex.').exactOptional(),
   sha1: z.string().describe('Lower-case hex.').exactOptional(),
+  /** Oldest version of the operating system that it runs on, as dotted numbers. */
   minimumSystemVersion: z.string().exactOptional(),
+  /** Build number that the app itself compares (`CFBundleVersion`). */
   buildVersion: z.string().exactOptional(),
-}) satisfies z.ZodType<Artifact>;
+});
 
 const release = z.object({
   id: z.string(),
@@ -85,24 +67,21 @@ const release = z.object({
   rolloutPct: percent,
   createdAt: time,
   artifacts: z.array(artifact),
-}) satisfies z.ZodType<Release>;
+});
 
 /** A release that a dry run has not published has neither an id nor a time. */
-const unpublished = release.omit({
-  id: true,
-  createdAt: true,
-}) satisfies z.ZodType<UnpublishedRelease>;
+const unpublished = release.omit({ id: true, createdAt: true });
 
 const expression = z.object({
   key: z.string(),
   operator: z.enum(TARGET_OPERATORS),
   values: z.array(z.string()),
-}) satisfies z.ZodType<TargetExpression>;
+});
 
 const targeting = z.object({
   matchLabels: z.record(z.string(), z.array(z.string())),
   matchExpressions: z.array(expression),
-}) satisfies z.ZodType<Targeting>;
+});
 
 const servingState = z.object({
   app: z.string(),
@@ -111,60 +90,69 @@ const servingState = z.object({
   rolloutPct: percent,
   status,
   targets: targeting.nullable(),
-}) satisfies z.ZodType<ServingState>;
+});
 
 const finding = z.object({
   path: z.string().describe('`version`, `artifacts`, or one of them: `artifacts.0.url`.'),
+  /** With an error, devices that are offered the release would fail. */
   severity: z.enum(['error', 'warning']),
   message: z.string(),
-}) satisfies z.ZodType<Finding>;
+});
 
 const effect = z.object({
   devices: count,
+  /** Whether the numbers are estimates from a sample. */
   isEstimate: z.boolean(),
   gain: count.describe('Devices that had no offer and get one.'),
   lose: count.describe('Devices that had an offer and get none.'),
+  /** Devices whose offer changes, the most frequent change first. */
   moves: z.array(
     z.object({ from: z.string().nullable(), to: z.string().nullable(), devices: count }),
   ),
+  /** Parts of the fleet, the largest first. */
   platforms: z.array(
     z.object({
       platform: z.string(),
+      /** Null for devices that report none. */
       arch: z.string().nullable(),
       devices: count,
       gain: count,
       lose: count,
+      /** Devices that the changed release has no artifact for. */
       withoutArtifact: count,
     }),
   ),
+  /** Ids of some devices that gain or lose an offer. */
   examples: z.object({ gain: z.array(z.string()), lose: z.array(z.string()) }),
-}) satisfies z.ZodType<Effect>;
+});
 
 const withdrawn = z.object({
   app: z.string(),
   channel: z.string(),
   version: z.string(),
-}) satisfies z.ZodType<WithdrawnRelease>;
+});
 
 const app = z.object({
   id: z.string(),
   name: z.string(),
   ref: z.string(),
   channels: z.array(z.string()),
-}) satisfies z.ZodType<App>;
+});
 
 const channel = z.object({
   name: z.string(),
   minimumSupportedVersion: z.string().nullable(),
   defaultRollout: percent,
   updateMode: z.enum(UPDATE_MODES),
+  /** Whether devices get only artifacts with a URL and a signature. */
   requireSignature: z.boolean(),
+  /** Channel of the same app whose releases its devices are offered as well; null if it follows none. */
   follows: z.string().nullable(),
   approvals: z
     .enum(APPROVAL_MODES)
     .describe('Whether what widens exposure waits for another member.'),
   approvalDays: count.describe('Days after which a request expires.'),
-}) satisfies z.ZodType<ListedChannel>;
+});
 
 const approval = z.object({
   id: z.string(),
@@ -176,11 +164,15 @@ const approval = z.object({
     version: z.string().nullable().describe('Null where the call concerns none, or several.'),
     body: z.record(z.string(), z.unknown()).describe('Body of the call.'),
   }),
+  /** Actor, as in the audit log. */
   requestedBy: z.string(),
+  /** Reason that the author gave; null if none. */
   reason: z.string().nullable(),
+  /** Null where none was measured. */
   effect: effect.nullable().describe('When it was asked for, without examples.'),
   createdAt: time,
   expiresAt: time,
+  /** Actor that decided; null while it is pending, and for one that expired. */
   decidedBy: z.string().nullable(),
   decidedAt: time.nullable(),
   result: z
@@ -188,7 +180,7 @@ const approval = z.object({
     .nullable()
     .describe('What the call answered; `{ error }` when it failed, `{ reason }` of a decline.'),
   url: z.string().describe('Page on which people decide.'),
-}) satisfies z.ZodType<Approval>;
+});
 
 const manifest = z.object({
   version: z.string(),
@@ -201,9 +193,9 @@ const manifest = z.object({
   updateMode: z.enum([...UPDATE_MODES, 'required']),
   minimumSupportedVersion: z.string().exactOptional(),
   allowDowngrade: z.literal(true).exactOptional(),
-}) satisfies z.ZodType<UpdateManifest>;
+});
 
-const client = z.enum(['u', 'tauri', 'e', 'squirrel', 'velopack', 'sparkle', 'push']);
+const client = z.enum(DEVICE_CLIENTS);
 const labels = z.record(z.string(), z.string());
 
 const device = z.object({
@@ -214,31 +206,37 @@ const device = z.object({
   channel: z.string(),
   labels,
   source: z.enum(['pull', 'push']),
+  /** Client of its last check, and the kind of installation reported with it; null if unknown. */
   client: client.nullable(),
   bundle: z.string().nullable(),
   firstSeen: time,
   lastSeen: time,
+  /** Version of the release last offered to it, and the time of the offer; null before the first offer. */
   lastOffered: z.object({ version: z.string(), at: time }).nullable(),
-}) satisfies z.ZodType<DeviceRecord>;
+});
 
 const standing = z.object({
   state: z.enum(STANDING_STATES),
   on: z
     .array(z.string())
     .describe('Platforms that are offered it; empty for all it has files for.'),
+  /** The highest one; null if there are none. */
   supersededBy: z.string().nullable().describe('Version that all other devices are offered.'),
+  /** Their devices are taken down to it, though it is offered to nobody else. */
   wayDownFor: z.array(z.string()).describe('Rolled-back versions that it is the way down from.'),
+  /** Null while it is published, and if the audit log does not have the change. */
   change: z.object({ at: time, by: z.string(), reason: z.string().nullable() }).nullable(),
-}) satisfies z.ZodType<ReleaseStanding>;
+});
 
 const ownedRelease = z.object({
   release,
   targets: targeting.nullable(),
   offered: z.boolean(),
+  /** Time of the first offer; null before. */
   offeredAt: time.nullable(),
   devices: count.describe('Devices that run it on its channel.'),
   standing,
-}) satisfies z.ZodType<Omit<OwnedRelease, 'change'> & { readonly standing: ReleaseStanding }>;
+});
 
 const explanation = z.object({
   decision: z.object({
@@ -248,6 +246,7 @@ const explanation = z.object({
       'rolled-back-without-fallback',
     ]),
   }),
+  /** The record, overridden by the caller's description. */
   device: z.object({
     deviceId: z.string().nullable(),
     channel: z.string(),
@@ -258,22 +257,28 @@ const explanation = z.object({
     bundle: z.string().nullable(),
     labels,
   }),
+  /** Releases that were considered, highest version first, down to the offered one. */
   candidates: z.array(
     z.object({
       version: z.string(),
+      /** Channel of the release: the device's, or the one that it follows. */
       channel: z.string(),
       status,
       verdict: z.enum([
         ...(['offered', 'not-published', 'no-artifact', 'not-targeted', 'outside-cohort'] as const),
       ]),
+      /** Bucket of the device in the rollout, 0 to 9,999; null without a device id. */
       bucket: z.int().min(0).max(9999).nullable(),
+      /** Buckets below this one are in the rollout. */
       threshold: z.int().min(0).max(10_000),
+      /** Conditions of the targeting that the device does not meet. */
       unmet: z.array(expression),
     }),
   ),
-}) satisfies z.ZodType<Explanation>;
+});
 
 const guards = z.object({
+  /** Minimum number of devices in the base of a signal before it trips. */
   minimumDevices: count,
   failedPercent: z.number().exactOptional(),
   revertedPercent: z.number().exactOptional(),
@@ -281,17 +286,23 @@ const guards = z.object({
   silentPercent: z.number().exactOptional(),
   stuckAfterMinutes: count,
   silentAfterMinutes: count,
+  /** Minutes before the release's publication since which a device must be known. */
   knownForMinutes: count,
+  /** Minutes between the two checks that must find a signal above its limit. */
   confirmMinutes: count,
+  /** With `push`, only devices reported with a key count. */
   source: z.literal('push').exactOptional(),
-}) satisfies z.ZodType<PlanGuards>;
+});
 
 const raiseHours = z.object({
+  /** Days on which the hours open. */
   days: z.array(z.enum(WEEK_DAYS)),
+  /** `HH:MM` by the clock of the time zone; `from` is within the hours, `to` is not. */
   from: z.string(),
   to: z.string(),
+  /** Name in the IANA database. */
   timeZone: z.string(),
-}) satisfies z.ZodType<RaiseHours>;
+});
 
 const plan = z.object({
   id: z.string(),
@@ -308,8 +319,11 @@ const plan = z.object({
       endedAt: time.nullable(),
     }),
   ),
+  /** Null before the first. */
   step: count.nullable().describe('Index of the step that began, or was reached, last.'),
+  /** Null if unknown. */
   nextAt: time.nullable().describe('End of the present wait.'),
+  /** Null while it waits for time only. */
   waitingFor: z
     .object({
       guard: z
@@ -324,49 +338,55 @@ const plan = z.object({
     .describe('What it waits for after its hold.'),
   guards: guards.nullable(),
   onBlind: z.enum(BLIND_EFFECTS),
+  /** Minutes for which it waits for a guard that cannot judge, before it is held. */
   patienceMinutes: count,
   raiseBetween: raiseHours.nullable(),
+  /** Preset of its steps and guards; null if they are its own. */
   preset: z.enum(PLAN_PRESET_NAMES).nullable(),
   onTrip: z.enum(TRIP_EFFECTS),
   createdAt: time,
+  /** Actor, as in the audit log. */
   createdBy: z.string(),
-}) satisfies z.ZodType<RolloutPlan>;
+});
 
 const rate = z.object({
   base: z.number().describe('Devices that could have shown it by now.'),
   percent: z.number(),
   low: z.number().describe('Lower end of the 95 % interval.'),
   high: z.number().describe('Upper end of the 95 % interval.'),
+  /** Limit of the plan's guard; null if there is none. */
   limit: z.number().nullable(),
+  /** Whether the plan is held because of it. */
   tripped: z.boolean(),
+  /** Devices that show the signal (`count`), of those in the network that could (`base`). */
   network: z
     .object({ count: z.number(), base: z.number() })
     .nullable()
     .describe(
       'Devices of the network without which too few are left to judge by, while the condition holds.',
     ),
-}) satisfies z.ZodType<SignalRate>;
+});
 
 const health = z.object({
   ...{ offered: count, installed: count, failed: count, reverted: count, stuck: count },
   silent: count,
   rates: z.object({ failed: rate, reverted: rate, stuck: rate, silent: rate }),
   verdict: z.enum(VERDICTS),
-}) satisfies z.ZodType<Health>;
+});
 
 const stoppedRelease = z.object({ channel: z.string(), version: z.string() });
 
 const stop = z.object({
   id: z.string(),
   releases: z.array(stoppedRelease).describe('What was published, by channel, the oldest first.'),
-}) satisfies z.ZodType<Stop>;
+});
 
 const resumedStop = z.object({
   released: z.array(stoppedRelease),
   changed: z
     .array(stoppedRelease.extend({ reason: z.string() }))
     .describe('What is left as it is, because its status was set since.'),
-}) satisfies z.ZodType<ResumedStop>;
+});
 
 /** Shapes by the names that they have in the document. */
 export const ANSWER_SHAPES = {
@@ -395,7 +415,7 @@ export const ANSWER_SHAPES = {
   ApprovalPage: z.object({
     approvals: z.array(approval),
     next: z.string().nullable().describe('`before` of the next page.'),
-  }) satisfies z.ZodType<ApprovalPage>,
+  }),
   RolloutPlan: plan,
   Health: health,
   PlanAnswer: z.object({ plan }),
@@ -403,14 +423,14 @@ export const ANSWER_SHAPES = {
     plan: plan.omit({ id: true, createdAt: true, createdBy: true }),
     findings: z.array(finding),
     effect,
-  }) satisfies z.ZodType<PlanDryRunAnswer>,
+  }),
   PlanPresets: z.object({
     presets: z.array(
       z.object({
         name: z.enum(PLAN_PRESET_NAMES),
         steps: z.array(z.object({ rollout: percent, holdMinutes: count })),
         guards,
-      }) satisfies z.ZodType<NamedPreset>,
+      }),
     ),
   }),
   PlanWithHealth: z.object({ plan, health }),

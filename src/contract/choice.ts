@@ -1,0 +1,43 @@
+// Values that fields of answers may have. They stand apart from the shapes, because the console has them too.
+
+export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
+export const UPDATE_MODES = ['optional', 'recommended'] as const;
+export const APPROVAL_MODES = ['none', 'one'] as const;
+export const TARGET_OPERATORS = [
+  ...(['In', 'NotIn', 'Exists', 'DoesNotExist', 'VersionGte', 'VersionLt'] as const),
+] as const;
+export const DEVICE_CLIENTS = [
+  ...(['u', 'tauri', 'e', 'squirrel', 'velopack', 'sparkle', 'push'] as const),
+] as const;
+export const STANDING_STATES = [
+  'serving',
+  'rolling out',
+  'for nobody yet',
+  'superseded',
+  'without files',
+  'paused',
+  'stopped by its guard',
+  'deprecated',
+  'rolled back',
+] as const;
+
+export const PLAN_STATUSES = ['scheduled', 'running', 'held', 'completed', 'cancelled'] as const;
+export const SIGNALS = ['failed', 'reverted', 'stuck', 'silent'] as const;
+export const VERDICTS = ['too early', 'healthy', 'unhealthy'] as const;
+export const TRIP_EFFECTS = ['hold', 'pause'] as const;
+export const BLIND_EFFECTS = ['hold', 'advance'] as const;
+export const PLAN_PRESET_NAMES = ['careful', 'normal', 'fast'] as const;
+/** Days of the week, as JavaScript counts them from Sunday. */
+export const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+
+export const APPROVAL_STATUSES = ['pending', 'approved', 'declined', 'expired', 'failed'] as const;
+/** Operations that may wait, by the names that the OpenAPI document gives them. */
+export const ASKED_OPERATIONS = [
+  'publishRelease',
+  'promoteRelease',
+  'controlServing',
+  'planRollout',
+  'steerPlan',
+  'resumeStop',
+  'updateChannel',
+] as const;
