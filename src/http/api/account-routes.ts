@@ -7,7 +7,8 @@ import { titleField } from '../endpoint/field.ts';
 import { parseBody } from '../endpoint/parse-shape.ts';
 import { newPasskeyField } from '../endpoint/passkey-body.ts';
 import type { Route } from '../transport/router.ts';
-import { questionReply, type SessionDependencies } from './session-routes.ts';
+import type { AdmittingServices } from './console-services.ts';
+import { questionReply } from './session-routes.ts';
 
 const BODY_BYTES_MAX = 32 * 1024;
 
@@ -18,7 +19,7 @@ const nameBody = z.strictObject({ name: titleField });
 /** Builds the routes below `/console/api/account`. */
 export function accountRoutes(
   routes: ConsoleRoutes,
-  dependencies: SessionDependencies,
+  dependencies: AdmittingServices,
 ): readonly Route[] {
   const { accounts, passkeys } = dependencies;
   const adding = { input: passkeyBody, status: 201, bodyBytesMax: BODY_BYTES_MAX };
@@ -61,7 +62,7 @@ export function accountRoutes(
 }
 
 /** Builds the route that asks the browser for a passkey to add. */
-function askForNewPasskey({ admit, passkeys, consoleUrl }: SessionDependencies): Route {
+function askForNewPasskey({ admit, passkeys, consoleUrl }: AdmittingServices): Route {
   const handler = admit(
     async (exchange, { session }) => {
       if (session === undefined) return fail('signedOut');

@@ -5,8 +5,6 @@ import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
-import type { Administer, ViewConsole } from '../../publishing/administer.ts';
-import type { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import {
   appQuery,
@@ -20,10 +18,10 @@ import {
   wholeField,
   withPlus,
 } from '../endpoint/field.ts';
-import { type ChangeServices, making } from '../endpoint/key-operation.ts';
+import { making } from '../endpoint/key-operation.ts';
 import { canonicalOf, releaseNameOf, releaseQuery } from '../endpoint/release-body.ts';
-import type { NotesRenderer } from '../notes/notes-renderer.ts';
 import type { Route } from '../transport/router.ts';
+import type { ConsoleServices } from './console-services.ts';
 import { SESSION_ROUTES } from './key-routes.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
@@ -89,15 +87,8 @@ const matchingBody = z.strictObject({
   targets: targetingField.nullable().default(null),
 });
 
-export type AppDependencies = ChangeServices & {
-  readonly administer: Administer;
-  readonly view: ViewConsole;
-  readonly matching: MatchCounter;
-  readonly notes: Pick<NotesRenderer, 'html'>;
-};
-
 /** Builds the routes for apps, their channels and their releases. */
-export function appRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { administer, ledger, view } = dependencies;
   return [
     routes.on(
@@ -132,7 +123,7 @@ export const UPDATE_CHANNEL = making({
   asks: 'updateChannel',
 });
 
-function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+function channelRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { administer, view } = dependencies;
   return [
     routes.on(
@@ -153,7 +144,7 @@ function channelRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): re
   ];
 }
 
-function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies): readonly Route[] {
+function releaseRoutes(routes: ConsoleRoutes, { view, notes }: ConsoleServices): readonly Route[] {
   return [
     routes.on('GET releases', 'viewer of app', { input: releasesQuery })(
       ({ app, organizationId }, { app: _, channel, ...wanted }) =>
@@ -172,7 +163,7 @@ function releaseRoutes(routes: ConsoleRoutes, { view, notes }: AppDependencies):
 }
 
 /** Builds the routes that change releases and their plans, and that say beforehand what a change would do. */
-function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): readonly Route[] {
+function changeRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { ledger, matching } = dependencies;
   return [
     ...SESSION_ROUTES.map((each) => routes.onChange(each, dependencies)),
@@ -186,7 +177,7 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: AppDependencies): rea
 }
 
 /** Builds the routes that say how a release and its plan fare (docs/contract.md 27). */
-function healthRoutes(routes: ConsoleRoutes, { ledger }: AppDependencies): readonly Route[] {
+function healthRoutes(routes: ConsoleRoutes, { ledger }: ConsoleServices): readonly Route[] {
   return [
     routes.on('GET releases/plan', 'viewer of app', { input: releaseQuery })(
       async ({ scope }, query) => {

@@ -4,39 +4,21 @@
 import { Access } from '../../access/access.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { fail } from '../../contract/failure.ts';
-import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
-import type { Webhooks } from '../../publishing/webhooks.ts';
-import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import { ConsoleRoutes, createAuthorize, mountOf } from '../endpoint/console-route.ts';
 import { RecheckAccess } from '../endpoint/recheck-access.ts';
 import { failureReply, type Reply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import { staticSite } from '../transport/static-site.ts';
 import { accountRoutes } from './account-routes.ts';
-import { type AppDependencies, appRoutes } from './app-routes.ts';
+import { appRoutes } from './app-routes.ts';
 import { approvalRoutes } from './approval-routes.ts';
-import { type DestinationDependencies, destinationRoutes } from './destination-routes.ts';
+import type { ConsoleServices } from './console-services.ts';
+import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
-import { type OidcRoutesDependencies, oidcRoutes } from './oidc-routes.ts';
-import { type OperatorDependencies, operatorRoutes } from './operator-routes.ts';
-import {
-  type OrganizationDependencies,
-  organizationRoutes,
-  webhookConsoleRoutes,
-} from './organization-routes.ts';
-import { type SessionDependencies, sessionRoutes } from './session-routes.ts';
-
-type ConsoleDependencies = Omit<SessionDependencies, 'admit'> &
-  OperatorDependencies &
-  OrganizationDependencies &
-  AppDependencies & {
-    /** Sign-in with a provider; undefined where none is set. */
-    readonly oidc: OidcRoutesDependencies['oidc'] | undefined;
-    readonly fleet: ViewFleet;
-    readonly purge: PurgeDevices;
-    readonly explainer: ExplainDecision;
-    readonly webhooks: Webhooks;
-  } & DestinationDependencies;
+import { oidcRoutes } from './oidc-routes.ts';
+import { operatorRoutes } from './operator-routes.ts';
+import { organizationRoutes, webhookConsoleRoutes } from './organization-routes.ts';
+import { sessionRoutes } from './session-routes.ts';
 
 /** Routes that end sessions or rights: open event streams are checked after them. */
 const ENDING_ACCESS: ReadonlySet<string> = new Set([
@@ -58,23 +40,23 @@ const ENDING_ACCESS: ReadonlySet<string> = new Set([
 ]);
 
 /** Builds the routes below `/console/api`. */
-export function consoleRoutes(dependencies: ConsoleDependencies): readonly Route[] {
-  const { accounts, consoleUrl, oidc, ledger, fleet, purge, explainer, webhooks } = dependencies;
+export function consoleRoutes(services: ConsoleServices): readonly Route[] {
+  const { accounts, consoleUrl, oidc, ledger, webhooks } = services;
   const admit = createAuthorize(accounts, consoleUrl);
   const access = new Access(ledger);
   const routes = new ConsoleRoutes(admit, access);
   const recheck = new RecheckAccess<LiveEndReason>();
   const all = [
-    ...sessionRoutes(routes, { ...dependencies, admit }),
-    ...accountRoutes(routes, { ...dependencies, admit }),
-    ...(oidc === undefined ? [] : oidcRoutes({ ...dependencies, oidc })),
-    ...organizationRoutes(routes, dependencies),
-    ...appRoutes(routes, dependencies),
-    ...approvalRoutes(routes, dependencies),
-    ...fleetConsoleRoutes(routes, { ledger, fleet, purge, explainer, access, accounts, recheck }),
+    ...sessionRoutes(routes, { ...services, admit }),
+    ...accountRoutes(routes, { ...services, admit }),
+    ...(oidc === undefined ? [] : oidcRoutes({ ...services, oidc })),
+    ...organizationRoutes(routes, services),
+    ...appRoutes(routes, services),
+    ...approvalRoutes(routes, services),
+    ...fleetConsoleRoutes(routes, { ...services, access, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
-    ...destinationRoutes(routes, dependencies),
-    ...operatorRoutes(routes, dependencies),
+    ...destinationRoutes(routes, services),
+    ...operatorRoutes(routes, services),
   ];
   return all.map((route) =>
     ENDING_ACCESS.has(`${route.method} ${route.path}`) ? checkedAfter(route, recheck) : route,

@@ -4,10 +4,7 @@ import { z } from 'zod';
 import { fail, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts';
-import type { Destinations, MailLink } from '../../notify/destinations.ts';
-import type { PeopleMails } from '../../notify/outgoing-mail.ts';
-import type { Recipients } from '../../notify/recipients.ts';
-import type { Ledger } from '../../store/ledger.ts';
+import type { MailLink } from '../../notify/destinations.ts';
 import { type ConsoleRoutes, requestOrigin, routeOf, unstored } from '../endpoint/console-route.ts';
 import {
   emailField,
@@ -21,6 +18,7 @@ import { parseBody } from '../endpoint/parse-shape.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { failureReply, jsonReply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
+import type { ConsoleServices } from './console-services.ts';
 import { addressIn, isForeign, readToken } from './session-routes.ts';
 
 const BODY_BYTES_MAX = 16 * 1024;
@@ -58,19 +56,10 @@ const answerBody = z.strictObject({
   wanted: z.boolean(),
 });
 
-export type DestinationDependencies = {
-  readonly ledger: Pick<Ledger, 'removeDestination' | 'listDeliveries'>;
-  readonly destinations: Destinations;
-  readonly recipients: Recipients;
-  readonly mails: PeopleMails;
-  readonly consoleUrl: string | undefined;
-  readonly trustProxy: number;
-};
-
 /** Builds the routes below `/console/api/destinations`, and those of the links to recipients. */
 export function destinationRoutes(
   routes: ConsoleRoutes,
-  dependencies: DestinationDependencies,
+  dependencies: ConsoleServices,
 ): readonly Route[] {
   const { ledger, destinations, mails, consoleUrl } = dependencies;
   const mailLink =
@@ -137,7 +126,7 @@ function confirmationRoutes({
   recipients,
   consoleUrl,
   trustProxy,
-}: DestinationDependencies): readonly Route[] {
+}: ConsoleServices): readonly Route[] {
   return [
     readToken('confirmation', (token, exchange) =>
       recipients.read(token, addressIn(exchange, trustProxy)),

@@ -3,7 +3,6 @@
 
 import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
-import type { Accounts } from '../../access/accounts.ts';
 import { SIGNALS } from '../../contract/choice.ts';
 import type { LiveEndReason } from '../../contract/console-fleet.ts';
 import { isFailure } from '../../contract/failure.ts';
@@ -11,9 +10,6 @@ import { LIMIT } from '../../contract/limit.ts';
 import { ADOPTION_STEPS } from '../../contract/resource.ts';
 import { foldPlatform } from '../../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
-import type { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { Ledger } from '../../store/ledger.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import {
   appQuery,
@@ -28,6 +24,7 @@ import { explainQuery } from '../endpoint/fleet-body.ts';
 import { type RecheckAccess, watchOf } from '../endpoint/recheck-access.ts';
 import { releaseNameOf } from '../endpoint/release-body.ts';
 import type { Route } from '../transport/router.ts';
+import type { ConsoleServices } from './console-services.ts';
 
 const filterField = textField(LIMIT.labelValueLengthMax, 0).optional();
 const versionFilter = textField(LIMIT.labelValueLengthMax, 0).overwrite(withPlus).optional();
@@ -95,20 +92,15 @@ const adoptionQuery = z.object({
   channel: nameField.optional(),
 });
 
-export type FleetConsoleDependencies = {
-  readonly ledger: Pick<Ledger, 'listDevices' | 'listSignalDevices' | 'countDevices'>;
-  readonly fleet: ViewFleet;
-  readonly purge: PurgeDevices;
-  readonly explainer: ExplainDecision;
+type FleetServices = ConsoleServices & {
   readonly access: Access;
-  readonly accounts: Accounts;
   readonly recheck: RecheckAccess<LiveEndReason>;
 };
 
 /** Builds the routes for the fleet below `/console/api`. */
 export function fleetConsoleRoutes(
   routes: ConsoleRoutes,
-  { ledger, fleet, purge, explainer, access, accounts, recheck }: FleetConsoleDependencies,
+  { ledger, fleet, purge, explainer, access, accounts, recheck }: FleetServices,
 ): readonly Route[] {
   return [
     routes.on('GET devices', 'viewer of app', { input: devicesQuery })(

@@ -20,18 +20,12 @@ import { parseBody } from '../endpoint/parse-shape.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { failureReply, type HeaderPair, jsonReply, type Reply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
-import {
-  addressIn,
-  clientIn,
-  type SessionDependencies,
-  sessionCookies,
-  withHeaders,
-} from './session-routes.ts';
+import type { ConsoleServices } from './console-services.ts';
+import { addressIn, clientIn, sessionCookies, withHeaders } from './session-routes.ts';
 
-export type OidcRoutesDependencies = Pick<
-  SessionDependencies,
-  'accounts' | 'consoleUrl' | 'trustProxy'
-> & { readonly oidc: OidcSignIn };
+type OidcServices = Pick<ConsoleServices, 'accounts' | 'consoleUrl' | 'trustProxy'> & {
+  readonly oidc: OidcSignIn;
+};
 
 const BODY_BYTES_MAX = 16 * 1024;
 
@@ -39,7 +33,7 @@ const beginBody = z.strictObject({ to: textField(1024).optional() });
 const joinBody = z.strictObject({ password: textField(LIMIT.passwordLengthMax).optional() });
 
 /** Builds the routes below `/console/api/oidc`. */
-export function oidcRoutes(dependencies: OidcRoutesDependencies): readonly Route[] {
+export function oidcRoutes(dependencies: OidcServices): readonly Route[] {
   const { oidc, accounts, consoleUrl, trustProxy } = dependencies;
   const cookies = oidcCookies(consoleUrl);
   const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);

@@ -2,17 +2,11 @@
 // of edges, copies of the embedded ledger, and the key of sealed secrets.
 
 import { z } from 'zod';
-import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
-import type { PasswordResets } from '../../access/password-resets.ts';
 import { isFailure } from '../../contract/failure.ts';
-import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
-import type { PeopleMails } from '../../notify/outgoing-mail.ts';
-import type { ResealSecrets } from '../../publishing/webhooks.ts';
-import type { Ledger } from '../../store/ledger.ts';
-import type { LedgerCopies } from '../../store/ledger-identity.ts';
 import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
 import { emailField, nameField, titleField } from '../endpoint/field.ts';
 import type { Route } from '../transport/router.ts';
+import type { ConsoleServices } from './console-services.ts';
 import { recoveryLink } from './organization-routes.ts';
 
 const resetBody = z.strictObject({ email: emailField });
@@ -21,31 +15,10 @@ const tokenBody = z.strictObject({ id: nameField });
 const backupBody = z.strictObject({});
 const resealBody = z.strictObject({ after: nameField.optional() });
 
-export type OperatorDependencies = {
-  readonly resets: PasswordResets;
-  readonly recoveries: PasskeyRecoveries;
-  readonly ledger: Pick<Ledger, 'listEdgeTokens' | 'revokeEdgeToken'>;
-  readonly edgeTokens: EdgeTokens;
-  readonly copies: LedgerCopies;
-  readonly resealing: ResealSecrets;
-  readonly mails: PeopleMails;
-  /** Base URL of the console; undefined when no setting names one. */
-  readonly consoleUrl: string | undefined;
-};
-
 /** Builds the routes of the operator. */
 export function operatorRoutes(
   routes: ConsoleRoutes,
-  {
-    ledger,
-    resets,
-    recoveries,
-    edgeTokens,
-    copies,
-    resealing,
-    mails,
-    consoleUrl,
-  }: OperatorDependencies,
+  { ledger, resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: ConsoleServices,
 ): readonly Route[] {
   return [
     routes.on('POST accounts/reset-password', 'operator', { input: resetBody, status: 201 })(

@@ -1,18 +1,13 @@
 // Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
 
 import { z } from 'zod';
-import type { Members } from '../../access/members.ts';
-import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
 import type { IssuedReset } from '../../contract/console.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { AUDIT_DEEDS, KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
-import type { PeopleMails } from '../../notify/outgoing-mail.ts';
-import type { Administer } from '../../publishing/administer.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
-import type { Ledger } from '../../store/ledger.ts';
 import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
 import {
   nameField,
@@ -24,6 +19,7 @@ import {
 } from '../endpoint/field.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { Route } from '../transport/router.ts';
+import type { ConsoleServices } from './console-services.ts';
 
 const roleField = z.enum(ROLES);
 const filterField = textField(1024, 0)
@@ -70,20 +66,10 @@ const auditQuery = z.object({
 
 const searchQuery = z.object({ org: nameField, text: textField(LIMIT.searchLengthMax) });
 
-export type OrganizationDependencies = {
-  readonly administer: Administer;
-  readonly members: Members;
-  readonly recoveries: PasskeyRecoveries;
-  readonly ledger: Ledger;
-  readonly mails: PeopleMails;
-  /** Base URL of the console; undefined when no setting names one. */
-  readonly consoleUrl: string | undefined;
-};
-
 /** Builds the routes for organizations and what belongs to them, except apps. */
 export function organizationRoutes(
   routes: ConsoleRoutes,
-  dependencies: OrganizationDependencies,
+  dependencies: ConsoleServices,
 ): readonly Route[] {
   const { administer, ledger } = dependencies;
   return [
@@ -113,7 +99,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { ledger, members, recoveries, mails, consoleUrl }: OrganizationDependencies,
+  { ledger, members, recoveries, mails, consoleUrl }: ConsoleServices,
 ): readonly Route[] {
   return [
     routes.on(
@@ -157,7 +143,7 @@ function memberRoutes(
 
 function keyRoutes(
   routes: ConsoleRoutes,
-  { administer, ledger }: OrganizationDependencies,
+  { administer, ledger }: ConsoleServices,
 ): readonly Route[] {
   return [
     routes.on(

@@ -2,11 +2,8 @@
 // or a passkey, changing and resetting the password, accepting an invitation.
 
 import { z } from 'zod';
-import type { Accounts, AwaitsPasskey, Session, SignedIn } from '../../access/accounts.ts';
-import type { Members } from '../../access/members.ts';
-import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
-import type { PasskeyQuestion, Passkeys } from '../../access/passkeys.ts';
-import type { PasswordResets } from '../../access/password-resets.ts';
+import type { AwaitsPasskey, Session, SignedIn } from '../../access/accounts.ts';
+import type { PasskeyQuestion } from '../../access/passkeys.ts';
 import type { Client } from '../../access/sign-in-limits.ts';
 import type {
   NoContent,
@@ -17,9 +14,7 @@ import type {
 } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { SignInWays } from '../../contract/oidc.ts';
 import {
-  type Authorize,
   browserCookie,
   type ConsoleRoutes,
   challengeCookie,
@@ -44,22 +39,7 @@ import { clientAddress } from '../transport/client-address.ts';
 import type { Exchange, Handler } from '../transport/exchange.ts';
 import { failureReply, type HeaderPair, jsonReply, type Reply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
-
-export type SessionDependencies = {
-  readonly accounts: Accounts;
-  readonly members: Members;
-  readonly resets: PasswordResets;
-  readonly passkeys: Passkeys;
-  readonly recoveries: PasskeyRecoveries;
-  readonly admit: Authorize;
-  /** Base URL of the console; undefined when no setting names one. */
-  readonly consoleUrl: string | undefined;
-  readonly trustProxy: number;
-  /** Whether every account may create organizations. */
-  readonly areOrganizationsOpen: boolean;
-  /** How people sign in; undefined for passwords alone. */
-  readonly ways: SignInWays | undefined;
-};
+import type { AdmittingServices } from './console-services.ts';
 
 const BODY_BYTES_MAX = 16 * 1024;
 
@@ -91,7 +71,7 @@ const resetBody = z.strictObject({ token: secretField, password: newPasswordFiel
 /** Builds the routes for accounts and sessions. */
 export function sessionRoutes(
   routes: ConsoleRoutes,
-  dependencies: SessionDependencies,
+  dependencies: AdmittingServices,
 ): readonly Route[] {
   const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
   const open = createOpen(dependencies);
@@ -163,7 +143,7 @@ export function readToken<Answer>(
 }
 
 /** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
-function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): Route {
+function changePassword({ accounts, admit, consoleUrl }: AdmittingServices): Route {
   const handler = admit(
     async (exchange, { session }) => {
       if (session === undefined) return fail('signedOut');
@@ -177,7 +157,7 @@ function changePassword({ accounts, admit, consoleUrl }: SessionDependencies): R
   return { ...routeOf('POST password', handler), bodyBytesMax: BODY_BYTES_MAX };
 }
 
-function endRoutes(dependencies: SessionDependencies): readonly Route[] {
+function endRoutes(dependencies: AdmittingServices): readonly Route[] {
   const { accounts, consoleUrl } = dependencies;
   const end =
     (handler: Handler): Handler =>
@@ -201,7 +181,7 @@ function endRoutes(dependencies: SessionDependencies): readonly Route[] {
 
 /** Builds a handler for people with a session, which the admin token is not. Answers `{}`. */
 function ofSession(
-  { admit }: SessionDependencies,
+  { admit }: AdmittingServices,
   work: (session: Session) => Promise<void>,
 ): Handler {
   return admit(async (_, { session }): Promise<Outcome<NoContent>> => {
@@ -216,7 +196,7 @@ function ofSession(
  * browser must come from a page of this service, because another site must not sign people in to an account
  * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
  */
-function createOpen(dependencies: SessionDependencies) {
+function createOpen(dependencies: AdmittingServices) {
   const { consoleUrl } = dependencies;
   return <Shape extends z.ZodType>(
     path: string,
@@ -249,7 +229,7 @@ export function isForeign(exchange: Exchange, consoleUrl: string | undefined): b
 }
 
 /** Builds the route that asks the browser for a passkey, to sign in with it alone. */
-function askForPasskey({ passkeys, consoleUrl }: SessionDependencies): Route {
+function askForPasskey({ passkeys, consoleUrl }: AdmittingServices): Route {
   return routeOf('POST session/passkey/options', async (exchange) => {
     if (isForeign(exchange, consoleUrl)) {
       return unstored(failureReply(fail('originNotAllowed')));
@@ -263,7 +243,7 @@ function askForPasskey({ passkeys, consoleUrl }: SessionDependencies): Route {
 
 /** Asks for the passkey that must follow a right password. */
 async function askSecond(
-  { passkeys, consoleUrl }: SessionDependencies,
+  { passkeys, consoleUrl }: AdmittingServices,
   signedIn: AwaitsPasskey,
 ): Promise<Reply> {
   const question = await passkeys.askSecond(signedIn);
@@ -294,7 +274,7 @@ export function sessionCookies(
  * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
  * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
  */
-function readSession(dependencies: SessionDependencies): Handler {
+function readSession(dependencies: AdmittingServices): Handler {
   const { accounts, admit, ways } = dependencies;
   const signIn = ways === undefined ? {} : { signIn: ways };
   const known = admit(async (_, { session }) => describeSession(dependencies, session));
@@ -308,7 +288,7 @@ function readSession(dependencies: SessionDependencies): Handler {
 }
 
 async function describeSession(
-  { accounts, areOrganizationsOpen, ways }: SessionDependencies,
+  { accounts, areOrganizationsOpen, ways }: AdmittingServices,
   session: Pick<Session, 'account' | 'isStrong' | 'hasPassword'> | undefined,
 ): Promise<SessionState> {
   const found = await accounts.listMemberships(session?.account.id);

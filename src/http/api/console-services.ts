@@ -1,0 +1,59 @@
+// What the routes of the console API work with.
+
+import type { Accounts } from '../../access/accounts.ts';
+import type { Members } from '../../access/members.ts';
+import type { OidcSignIn } from '../../access/oidc-sign-in.ts';
+import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import type { Passkeys } from '../../access/passkeys.ts';
+import type { PasswordResets } from '../../access/password-resets.ts';
+import type { SignInWays } from '../../contract/oidc.ts';
+import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
+import type { Destinations } from '../../notify/destinations.ts';
+import type { PeopleMails } from '../../notify/outgoing-mail.ts';
+import type { Recipients } from '../../notify/recipients.ts';
+import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
+import type { MatchCounter } from '../../serving/dry-run-effect.ts';
+import type { ExplainDecision } from '../../serving/explain-decision.ts';
+import type { LedgerCopies } from '../../store/ledger-identity.ts';
+import type { Authorize } from '../endpoint/console-route.ts';
+import type { ChangeServices } from '../endpoint/key-operation.ts';
+import type { NotesRenderer } from '../notes/notes-renderer.ts';
+
+export type ConsoleServices = ChangeServices & {
+  readonly accounts: Accounts;
+  readonly members: Members;
+  readonly resets: PasswordResets;
+  readonly passkeys: Passkeys;
+  readonly recoveries: PasskeyRecoveries;
+  /** How people sign in; undefined for passwords alone. */
+  readonly ways: SignInWays | undefined;
+  /** Sign-in with a provider; undefined where none is set. */
+  readonly oidc: OidcSignIn | undefined;
+  /** Whether every account may create organizations. */
+  readonly areOrganizationsOpen: boolean;
+
+  readonly administer: Administer;
+  readonly view: ViewConsole;
+  readonly fleet: ViewFleet;
+  readonly purge: PurgeDevices;
+  readonly explainer: ExplainDecision;
+  readonly matching: MatchCounter;
+  readonly notes: Pick<NotesRenderer, 'html'>;
+  readonly webhooks: Webhooks;
+  readonly destinations: Destinations;
+  readonly recipients: Recipients;
+  readonly mails: PeopleMails;
+
+  readonly edgeTokens: EdgeTokens;
+  readonly copies: LedgerCopies;
+  readonly resealing: ResealSecrets;
+
+  /** Base URL of the console; undefined when no setting names one. */
+  readonly consoleUrl: string | undefined;
+  readonly trustProxy: number;
+};
+
+/** Services with what admits visitors, for routes that build their own replies. */
+export type AdmittingServices = ConsoleServices & { readonly admit: Authorize };
