@@ -103,27 +103,50 @@ function Leaving(props: {
   );
 }
 
-/** Dialog that explains an action in `children`; `verb` labels the button that performs it. */
-export function ConfirmDialog(props: {
+type FormDialogProps<Result> = {
   title: string;
+  /** Label of the button that sends. */
   verb: string;
   tone?: 'primary' | 'danger';
-  onConfirm: () => Promise<unknown>;
+  obstacle?: string | undefined;
+  onSend: () => Promise<Result>;
+  /** Says what follows on the dialog, such as a secret that was made; without it the dialog closes. */
+  then?: (result: Result) => ComponentChildren;
   onClose: () => void;
   children: ComponentChildren;
-}) {
-  const { title, verb, tone = 'danger', onConfirm, onClose, children } = props;
-  const confirm = async () => {
-    await onConfirm();
-    onClose();
+};
+
+/** Dialog with one form, whose fields or explanation are the `children`. */
+export function FormDialog<Result>(props: FormDialogProps<Result>) {
+  const { title, verb, tone = 'primary', obstacle, onSend, then, onClose, children } = props;
+  const [next, setNext] = useState<ComponentChildren>();
+  const send = async () => {
+    const result = await onSend();
+    const shown = then?.(result);
+    if (shown === undefined) onClose();
+    else setNext(shown);
   };
+  if (next !== undefined) return <>{next}</>;
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form send={verb} tone={tone} onSend={confirm} onCancel={onClose}>
+      <Form send={verb} tone={tone} onSend={send} onCancel={onClose} obstacle={obstacle}>
         {children}
       </Form>
     </Dialog>
   );
+}
+
+/** Form dialog that asks before something is done; its button is that of a danger unless told otherwise. */
+export function ConfirmDialog<Result>(props: FormDialogProps<Result>) {
+  return <FormDialog tone="danger" {...props} />;
+}
+
+type Dialogue = (close: () => void) => ComponentChildren;
+
+/** Provides one dialog at a time: what is open, and a function that opens it, as it is at that moment. */
+export function useDialog(): readonly [ComponentChildren, (dialog: Dialogue) => void] {
+  const [open, setOpen] = useState<Dialogue>();
+  return [open?.(() => setOpen(undefined)), (dialog) => setOpen(() => dialog)];
 }
 
 /**

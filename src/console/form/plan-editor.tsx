@@ -12,6 +12,7 @@ import {
   withStep,
 } from '../format/plan-draft.ts';
 import { Choice, Field } from './field.tsx';
+import { SmallButton } from './small-button.tsx';
 
 const KINDS: readonly { readonly value: PlanDraft['kind']; readonly label: string }[] = [
   ...PLAN_PRESET_NAMES.map((value) => ({ value, label: capitalized(value) })),
@@ -105,13 +106,7 @@ function StepRows({ draft, onChange, path = '' }: Props) {
       ))}
       {steps.length < LIMIT.planStepsMax && (
         <div>
-          <button
-            type="button"
-            class="button plain small"
-            onClick={() => onChange(withStep(draft))}
-          >
-            Add a step
-          </button>
+          <SmallButton onClick={() => onChange(withStep(draft))}>Add a step</SmallButton>
         </div>
       )}
     </fieldset>

@@ -17,6 +17,7 @@ import {
 import { ChipsInput } from './chips-input.tsx';
 import { useFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
+import { SmallButton } from './small-button.tsx';
 
 /**
  * Targeting editor. `offered` is the targeting of an offered release: a label may then only gain values or be
@@ -75,13 +76,11 @@ function LabelRows(props: {
         />
       ))}
       {offered === undefined && (
-        <button
-          type="button"
-          class="button plain small"
+        <SmallButton
           onClick={() => onChange({ ...draft, labels: [...rows, { key: '', values: [] }] })}
         >
           Add a label
-        </button>
+        </SmallButton>
       )}
     </fieldset>
   );
@@ -113,13 +112,9 @@ function ExpressionRows(props: {
         />
       ))}
       {!isFrozen && (
-        <button
-          type="button"
-          class="button plain small"
-          onClick={() => onChange({ ...draft, expressions: [...rows, NEW_EXPRESSION] })}
-        >
+        <SmallButton onClick={() => onChange({ ...draft, expressions: [...rows, NEW_EXPRESSION] })}>
           Add a condition
-        </button>
+        </SmallButton>
       )}
     </fieldset>
   );

@@ -6,10 +6,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
-import { Dialog } from '../form/dialog.tsx';
+import { Dialog, FormDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { channelNames } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -148,24 +149,21 @@ function NewChannel(props: {
   const create = async () => {
     await call('POST', 'channels', { app: app.ref, name });
     await onCreated();
-    onClose();
     route(consolePath.channel(app.ref, name));
   };
   return (
-    <Dialog title="Add a channel" onClose={onClose}>
-      <Form send="Add channel" onSend={create} onCancel={onClose}>
-        <Field
-          name="name"
-          label="Name"
-          value={name}
-          onInput={setName}
-          hint="Part of the address devices ask, such as beta or nightly. It cannot be changed later."
-          isRequired
-          isFocused
-          isCode
-        />
-      </Form>
-    </Dialog>
+    <FormDialog title="Add a channel" verb="Add channel" onSend={create} onClose={onClose}>
+      <Field
+        name="name"
+        label="Name"
+        value={name}
+        onInput={setName}
+        hint="Part of the address devices ask, such as beta or nightly. It cannot be changed later."
+        isRequired
+        isFocused
+        isCode
+      />
+    </FormDialog>
   );
 }
 
@@ -262,9 +260,7 @@ function EditApp(props: EditAppProps) {
   if (!mayChange) return null;
   return (
     <>
-      <button type="button" class="button plain small" onClick={() => setOpen(true)}>
-        Edit app…
-      </button>
+      <SmallButton onClick={() => setOpen(true)}>Edit app…</SmallButton>
       {isOpen && <EditDialog {...props} onClose={() => setOpen(false)} />}
     </>
   );

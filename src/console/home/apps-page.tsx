@@ -5,9 +5,8 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
-import { Dialog } from '../form/dialog.tsx';
+import { FormDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
@@ -138,29 +137,27 @@ function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
     route(consolePath.app(ref));
   };
   return (
-    <Dialog title="Create an app" onClose={onClose}>
-      <Form send="Create app" onSend={create} onCancel={onClose}>
-        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
-        <Field
-          name="ref"
-          label="Ref"
-          value={ref}
-          onInput={setOwnRef}
-          hint="Part of the address devices ask. It cannot be changed later."
-          isRequired
-          isCode
-        />
-        <Field
-          name="channels"
-          label="Channels"
-          value={channels}
-          onInput={setChannels}
-          hint="Separated by commas; more can be added later."
-          isRequired
-          isCode
-        />
-      </Form>
-    </Dialog>
+    <FormDialog title="Create an app" verb="Create app" onSend={create} onClose={onClose}>
+      <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+      <Field
+        name="ref"
+        label="Ref"
+        value={ref}
+        onInput={setOwnRef}
+        hint="Part of the address devices ask. It cannot be changed later."
+        isRequired
+        isCode
+      />
+      <Field
+        name="channels"
+        label="Channels"
+        value={channels}
+        onInput={setChannels}
+        hint="Separated by commas; more can be added later."
+        isRequired
+        isCode
+      />
+    </FormDialog>
   );
 }
 

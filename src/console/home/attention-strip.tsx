@@ -10,7 +10,7 @@ import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { HelpLink } from '../part/help-link.tsx';
-import { Name } from '../part/name.tsx';
+import { StrongName } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useOrganization } from '../session/use-session.ts';
 
@@ -119,9 +119,7 @@ function AttentionRow({ item }: { item: AttentionItem }) {
     <li>
       <p class="attention-what row">
         <Badge tone={look.tone}>{look.label}</Badge>{' '}
-        <strong>
-          <Name text={[place, version].filter(Boolean).join(' ') || (name ?? '')} isCode />
-        </strong>{' '}
+        <StrongName text={[place, version].filter(Boolean).join(' ') || (name ?? '')} isCode />{' '}
         <span class="muted">
           <Time at={since} never="since a time that is not known" />
         </span>

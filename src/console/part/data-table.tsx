@@ -1,6 +1,7 @@
-// Table whose rows become blocks with labelled values on a narrow screen.
+// Table whose rows become blocks with labelled values on a narrow screen, and its column of buttons.
 
 import type { ComponentChildren } from 'preact';
+import { SmallButton } from '../form/small-button.tsx';
 
 export type Column<Row> = {
   readonly label: string;
@@ -52,4 +53,26 @@ function cellClass(kind: Pick<Column<never>, 'isNumber' | 'isNamed' | 'isAction'
   if (kind.isAction) return 'action';
   if (kind.isNumber) return 'number';
   return kind.isNamed ? 'named' : '';
+}
+
+/** Column of small buttons; a row of which `of` says nothing has none. */
+export function buttonColumn<Row>(
+  label: string,
+  of: (row: Row) => string | undefined,
+  onClick: (row: Row) => void,
+  verb: (row: Row) => string = () => label,
+): Column<Row> {
+  return {
+    label,
+    isAction: true,
+    render: (row) => {
+      const what = of(row);
+      if (what === undefined) return null;
+      return (
+        <SmallButton of={what} onClick={() => onClick(row)}>
+          {verb(row)}
+        </SmallButton>
+      );
+    },
+  };
 }

@@ -14,6 +14,15 @@ export function Name({ text, isCode = false }: { text: string; isCode?: boolean 
   );
 }
 
+/** Isolated text that stands out in a sentence. */
+export function StrongName(props: { text: string; isCode?: boolean }) {
+  return (
+    <strong>
+      <Name {...props} />
+    </strong>
+  );
+}
+
 /** Id of a device, which leads to its page. */
 export function DeviceLink({ app, deviceId }: { app: string; deviceId: string }) {
   return (

@@ -10,9 +10,8 @@ import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
-import { Dialog } from '../form/dialog.tsx';
+import { FormDialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText } from '../format/figure-text.ts';
@@ -254,60 +253,58 @@ function ChannelDialog(props: {
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
     await onSaved();
-    onClose();
   };
   return (
-    <Dialog title={`Settings of ${details.name}`} onClose={onClose}>
-      <Form
-        send="Save"
-        onSend={save}
-        onCancel={onClose}
-        obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
-      >
-        <MinimumField details={details} value={minimum} onInput={setMinimum} />
-        <Field
-          name="defaultRollout"
-          label="Default rollout (%)"
-          type="number"
-          min={0}
-          max={100}
-          value={rollout}
-          onInput={setRollout}
-          hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
-          isRequired
-        />
-        <Choice
-          label="Update mode"
-          value={mode}
-          options={MODES}
-          onChoose={setMode}
-          hint="What apps are told about an update that is not required."
-        />
-        <Choice
-          label="Signatures"
-          value={isSignedOnly ? 'required' : 'optional'}
-          options={SIGNATURES}
-          onChoose={(choice) => setSignedOnly(choice === 'required')}
-          hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
-        />
-        <Choice
-          label="Follows"
-          value={follows ?? NOBODY}
-          options={[
-            { value: NOBODY, label: 'No other channel' },
-            ...others.map((name) => ({ value: name, label: name })),
-          ]}
-          onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
-          hint="Its devices also get the releases of the channel it follows: the highest version of both."
-        />
-        <ApprovalFields value={asked} onChange={setAsked} />
-        <OpenDoors
-          app={details.app}
-          channel={details.name}
-          change={{ approvals: asked.approvals, follows }}
-        />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Settings of ${details.name}`}
+      verb="Save"
+      obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
+      onSend={save}
+      onClose={onClose}
+    >
+      <MinimumField details={details} value={minimum} onInput={setMinimum} />
+      <Field
+        name="defaultRollout"
+        label="Default rollout (%)"
+        type="number"
+        min={0}
+        max={100}
+        value={rollout}
+        onInput={setRollout}
+        hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
+        isRequired
+      />
+      <Choice
+        label="Update mode"
+        value={mode}
+        options={MODES}
+        onChoose={setMode}
+        hint="What apps are told about an update that is not required."
+      />
+      <Choice
+        label="Signatures"
+        value={isSignedOnly ? 'required' : 'optional'}
+        options={SIGNATURES}
+        onChoose={(choice) => setSignedOnly(choice === 'required')}
+        hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
+      />
+      <Choice
+        label="Follows"
+        value={follows ?? NOBODY}
+        options={[
+          { value: NOBODY, label: 'No other channel' },
+          ...others.map((name) => ({ value: name, label: name })),
+        ]}
+        onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
+        hint="Its devices also get the releases of the channel it follows: the highest version of both."
+      />
+      <ApprovalFields value={asked} onChange={setAsked} />
+      <OpenDoors
+        app={details.app}
+        channel={details.name}
+        change={{ approvals: asked.approvals, follows }}
+      />
+    </FormDialog>
   );
 }
 

@@ -199,7 +199,7 @@ function WithdrawDialog({ name, onClose }: { name: ReleaseName; onClose: () => v
     <ConfirmDialog
       title={`Withdraw ${name.version}`}
       verb={`Withdraw ${name.version}`}
-      onConfirm={withdraw}
+      onSend={withdraw}
       onClose={onClose}
     >
       <p>

@@ -7,6 +7,7 @@ import {
   decodedFileName,
 } from '../../domain/decision/artifact/artifact-format.ts';
 import { Field, type FieldError, TextArea } from '../form/field.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import {
   type ArtifactDraft,
   artifactOf,
@@ -156,13 +157,9 @@ function ArtifactRows(props: {
         />
       ))}
       <div>
-        <button
-          type="button"
-          class="button plain small"
-          onClick={() => onChange([...artifacts, NEW_ARTIFACT])}
-        >
+        <SmallButton onClick={() => onChange([...artifacts, NEW_ARTIFACT])}>
           Add an artifact
-        </button>
+        </SmallButton>
       </div>
     </fieldset>
   );
@@ -261,9 +258,7 @@ function PasteRelease(props: {
           {fault}
         </p>
       )}
-      <button type="button" class="button plain small" onClick={() => void take()}>
-        Use these files
-      </button>
+      <SmallButton onClick={() => void take()}>Use these files</SmallButton>
     </details>
   );
 }

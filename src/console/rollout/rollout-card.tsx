@@ -8,6 +8,7 @@ import { call, type ReleaseName } from '../api/call.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { Field, ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { TargetingEditor } from '../form/targeting-editor.tsx';
 import { queryText } from '../format/console-path.ts';
 import { percentText } from '../format/figure-text.ts';
@@ -164,13 +165,7 @@ export function TargetingCard(props: TargetingProps) {
   return (
     <Card
       title="Targeting"
-      aside={
-        mayEdit ? (
-          <button type="button" class="button plain small" onClick={() => setEditing(true)}>
-            Edit targeting
-          </button>
-        ) : undefined
-      }
+      aside={mayEdit && <SmallButton onClick={() => setEditing(true)}>Edit targeting</SmallButton>}
     >
       <TargetingView targets={release.targets} />
       {isEditing && <TargetingDialog {...props} onClose={() => setEditing(false)} />}

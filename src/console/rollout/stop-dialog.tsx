@@ -9,6 +9,7 @@ import { ConfirmDialog, Dialog } from '../form/dialog.tsx';
 import { Choice, ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
 import { countText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -32,11 +33,7 @@ export function StopControls(props: Props) {
   };
   return (
     <>
-      {mayStop && (
-        <button type="button" class="button plain small" onClick={() => setAsking(true)}>
-          Stop…
-        </button>
-      )}
+      {mayStop && <SmallButton onClick={() => setAsking(true)}>Stop…</SmallButton>}
       {isAsking && <StopDialog {...props} onDone={done} onClose={() => setAsking(false)} />}
       {stop !== undefined && <Stopped key={stop.id} app={app} stop={stop} onChange={onChange} />}
     </>
@@ -103,17 +100,13 @@ function Stopped({
   return (
     <Notice tone="warn">
       {countText(releases.length, 'release')} stopped, as <code>{id}</code>.{' '}
-      {releases.length > 0 && (
-        <button type="button" class="button plain small" onClick={() => setAsking(true)}>
-          Resume…
-        </button>
-      )}
+      {releases.length > 0 && <SmallButton onClick={() => setAsking(true)}>Resume…</SmallButton>}
       {isAsking && (
         <ConfirmDialog
           title="Resume what was stopped"
           verb="Resume"
           tone="primary"
-          onConfirm={resume}
+          onSend={resume}
           onClose={() => setAsking(false)}
         >
           <p>

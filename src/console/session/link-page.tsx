@@ -12,7 +12,7 @@ import { Form } from '../form/form.tsx';
 import { Notice } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Name } from '../part/name.tsx';
+import { StrongName } from '../part/name.tsx';
 import { ProviderButton } from './provider-sign-in.tsx';
 import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
 
@@ -48,10 +48,7 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
       title="Join the organization"
       lead={
         <>
-          <strong>
-            <Name text={offer.organization.name} />
-          </strong>{' '}
-          invites {offer.email} as {offer.role}.
+          <StrongName text={offer.organization.name} /> invites {offer.email} as {offer.role}.
         </>
       }
     >
@@ -239,9 +236,7 @@ function Confirmation(props: { offer: OfferedMail; onAnswer: (wanted: boolean) =
       title="Notifications by mail"
       lead={
         <>
-          <strong>
-            <Name text={organization.name} />
-          </strong>{' '}
+          <StrongName text={organization.name} />{' '}
           {isConfirmed ? 'mails its notifications to' : 'wants to mail its notifications to'}{' '}
           <strong>{to}</strong>.
         </>

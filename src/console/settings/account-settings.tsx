@@ -4,16 +4,17 @@ import { useState } from 'preact/hooks';
 import type { ListedSession, Passkey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { addPasskey, KNOWS_PASSKEYS } from '../api/passkey.ts';
-import { ConfirmDialog, Dialog } from '../form/dialog.tsx';
+import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { useAction } from '../hook/use-action.ts';
 import { forgetLoaded, useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
-import { type Column, DataTable } from '../part/data-table.tsx';
-import { Name } from '../part/name.tsx';
+import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
+import { Name, StrongName } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { PASSWORD_HINT } from '../session/signed-out-layout.tsx';
 import { useSession } from '../session/use-session.ts';
@@ -78,26 +79,35 @@ function PasswordCard({ email }: { email: string }) {
   );
 }
 
-type Chosen = { readonly for: 'name' | 'remove'; readonly passkey: Passkey };
-
 /** Passkeys of the account. */
 export function PasskeysCard() {
   const { refresh } = useSession();
   const loaded = useLoad('account/passkeys');
-  const [isAdding, setAdding] = useState(false);
-  const [chosen, setChosen] = useState<Chosen>();
+  const [dialog, show] = useDialog();
   const renew = async () => {
     await loaded.reload();
     // The session may have rights now that it had not.
     await refresh();
   };
   const mayAdd = KNOWS_PASSKEYS && loaded.data?.unavailable === undefined;
-  const add = mayAdd ? (
-    <button type="button" class="button primary small" onClick={() => setAdding(true)}>
+  const add = mayAdd && (
+    <SmallButton
+      tone="primary"
+      onClick={() => show((close) => <AddDialog onAdded={renew} onClose={close} />)}
+    >
       Add a passkey
-    </button>
-  ) : undefined;
-  const close = () => setChosen(undefined);
+    </SmallButton>
+  );
+  const nameOf = ({ name }: Passkey) => name;
+  const columns: readonly Column<Passkey>[] = [
+    ...PASSKEY_COLUMNS,
+    buttonColumn('Rename', nameOf, (passkey) =>
+      show((close) => <RenameDialog passkey={passkey} onRenamed={loaded.reload} onClose={close} />),
+    ),
+    buttonColumn('Remove', nameOf, (passkey) =>
+      show((close) => <RemoveDialog passkey={passkey} onRemoved={renew} onClose={close} />),
+    ),
+  ];
   return (
     <>
       <Card title="Passkeys" aside={add} isFlush={(loaded.data?.passkeys.length ?? 0) > 0}>
@@ -115,7 +125,7 @@ export function PasskeysCard() {
               ) : (
                 <DataTable
                   caption="Passkeys"
-                  columns={passkeyColumns(setChosen)}
+                  columns={columns}
                   rows={passkeys}
                   keyOf={({ id }) => id}
                 />
@@ -124,59 +134,40 @@ export function PasskeysCard() {
           )}
         </LoadedView>
       </Card>
-      {isAdding && <AddDialog onAdded={renew} onClose={() => setAdding(false)} />}
-      {chosen?.for === 'name' && (
-        <RenameDialog passkey={chosen.passkey} onRenamed={loaded.reload} onClose={close} />
-      )}
-      {chosen?.for === 'remove' && (
-        <RemoveDialog passkey={chosen.passkey} onRemoved={renew} onClose={close} />
-      )}
+      {dialog}
     </>
   );
 }
 
-function passkeyColumns(choose: (chosen: Chosen) => void): readonly Column<Passkey>[] {
-  const button = (verb: string, passkey: Passkey, what: Chosen['for']) => (
-    <button type="button" class="button plain small" onClick={() => choose({ for: what, passkey })}>
-      {verb}
-      <span class="unseen"> {passkey.name}</span>
-    </button>
-  );
-  return [
-    { label: 'Name', render: ({ name }) => <Name text={name} /> },
-    { label: 'Added', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
-    {
-      label: 'Last used',
-      isNamed: true,
-      render: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
-    },
-    { label: 'Rename', isAction: true, render: (each) => button('Rename', each, 'name') },
-    { label: 'Remove', isAction: true, render: (each) => button('Remove', each, 'remove') },
-  ];
-}
+const PASSKEY_COLUMNS: readonly Column<Passkey>[] = [
+  { label: 'Name', render: ({ name }) => <Name text={name} /> },
+  { label: 'Added', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    label: 'Last used',
+    isNamed: true,
+    render: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
+  },
+];
 
 function AddDialog(props: { onAdded: () => Promise<void>; onClose: () => void }) {
   const { onAdded, onClose } = props;
   const [name, setName] = useState('');
   const add = async () => {
     await addPasskey(name);
-    onClose();
     await onAdded();
   };
   return (
-    <Dialog title="Add a passkey" onClose={onClose}>
-      <Form send="Continue" onSend={add} onCancel={onClose}>
-        <Field
-          name="name"
-          label="Name"
-          value={name}
-          onInput={setName}
-          hint="What you will know it by, such as the device that has it. Your browser asks next."
-          isRequired
-          isFocused
-        />
-      </Form>
-    </Dialog>
+    <FormDialog title="Add a passkey" verb="Continue" onSend={add} onClose={onClose}>
+      <Field
+        name="name"
+        label="Name"
+        value={name}
+        onInput={setName}
+        hint="What you will know it by, such as the device that has it. Your browser asks next."
+        isRequired
+        isFocused
+      />
+    </FormDialog>
   );
 }
 
@@ -187,15 +178,12 @@ function RenameDialog(props: PasskeyDialogProps & { onRenamed: () => Promise<voi
   const [name, setName] = useState(passkey.name);
   const rename = async () => {
     await call('PATCH', `account/passkeys/${passkey.id}`, { name });
-    onClose();
     await onRenamed();
   };
   return (
-    <Dialog title="Rename passkey" onClose={onClose}>
-      <Form send="Rename" onSend={rename} onCancel={onClose}>
-        <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
-      </Form>
-    </Dialog>
+    <FormDialog title="Rename passkey" verb="Rename" onSend={rename} onClose={onClose}>
+      <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+    </FormDialog>
   );
 }
 
@@ -206,17 +194,9 @@ function RemoveDialog(props: PasskeyDialogProps & { onRemoved: () => Promise<voi
     await onRemoved();
   };
   return (
-    <ConfirmDialog
-      title="Remove passkey"
-      verb="Remove passkey"
-      onConfirm={remove}
-      onClose={onClose}
-    >
+    <ConfirmDialog title="Remove passkey" verb="Remove passkey" onSend={remove} onClose={onClose}>
       <p>
-        <strong>
-          <Name text={passkey.name} />
-        </strong>{' '}
-        signs nobody in any more. Your other sessions end.
+        <StrongName text={passkey.name} /> signs nobody in any more. Your other sessions end.
       </p>
     </ConfirmDialog>
   );
@@ -238,12 +218,17 @@ export function SessionsCard() {
       await call('DELETE', 'account/sessions');
       await loaded.reload();
     });
-  const others =
-    (loaded.data?.sessions.length ?? 0) > 1 ? (
-      <button type="button" class="button plain small" disabled={action.isBusy} onClick={endOthers}>
-        End all others
-      </button>
-    ) : undefined;
+  const others = (loaded.data?.sessions.length ?? 0) > 1 && (
+    <SmallButton isDisabled={action.isBusy} onClick={endOthers}>
+      End all others
+    </SmallButton>
+  );
+  const ending = buttonColumn(
+    'End',
+    ({ browser }: ListedSession) => browser ?? 'Unknown browser',
+    end,
+    ({ current }) => (current ? 'Sign out' : 'End'),
+  );
   return (
     <Card title="Sessions" aside={others} isFlush={loaded.data !== undefined}>
       {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
@@ -251,7 +236,7 @@ export function SessionsCard() {
         {({ sessions }) => (
           <DataTable
             caption="Sessions"
-            columns={sessionColumns(end)}
+            columns={[...SESSION_COLUMNS, ending]}
             rows={sessions}
             keyOf={({ id }) => id}
           />
@@ -267,34 +252,22 @@ const OPENED_BY: Readonly<Record<ListedSession['openedBy'], string>> = {
   passkey: 'Passkey',
 };
 
-function sessionColumns(onEnd: (session: ListedSession) => void): readonly Column<ListedSession>[] {
-  return [
-    {
-      label: 'Browser',
-      render: ({ browser, current }) => (
-        <>
-          <Name text={browser ?? 'Unknown browser'} />{' '}
-          {current && <Badge tone="good">This one</Badge>}
-        </>
-      ),
-    },
-    { label: 'Address', render: ({ address }) => <Name text={address ?? 'unknown'} isCode /> },
-    {
-      label: 'Opened by',
-      render: ({ openedBy, secondFactor }) =>
-        openedBy === 'password' && secondFactor ? 'Password and passkey' : OPENED_BY[openedBy],
-    },
-    { label: 'Opened', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
-    { label: 'Last used', isNamed: true, render: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    {
-      label: 'End',
-      isAction: true,
-      render: (session) => (
-        <button type="button" class="button plain small" onClick={() => onEnd(session)}>
-          {session.current ? 'Sign out' : 'End'}
-          <span class="unseen"> {session.browser ?? 'Unknown browser'}</span>
-        </button>
-      ),
-    },
-  ];
-}
+const SESSION_COLUMNS: readonly Column<ListedSession>[] = [
+  {
+    label: 'Browser',
+    render: ({ browser, current }) => (
+      <>
+        <Name text={browser ?? 'Unknown browser'} />{' '}
+        {current && <Badge tone="good">This one</Badge>}
+      </>
+    ),
+  },
+  { label: 'Address', render: ({ address }) => <Name text={address ?? 'unknown'} isCode /> },
+  {
+    label: 'Opened by',
+    render: ({ openedBy, secondFactor }) =>
+      openedBy === 'password' && secondFactor ? 'Password and passkey' : OPENED_BY[openedBy],
+  },
+  { label: 'Opened', isNamed: true, render: ({ createdAt }) => <Time at={createdAt} /> },
+  { label: 'Last used', isNamed: true, render: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+];

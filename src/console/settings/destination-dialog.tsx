@@ -9,9 +9,8 @@ import {
 } from '../../contract/notification.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
-import { Dialog, SecretDialog } from '../form/dialog.tsx';
+import { FormDialog, SecretDialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { queryText } from '../format/console-path.ts';
 import {
   type DestinationDraft,
@@ -32,32 +31,29 @@ export function DestinationDialog(props: {
   const { of, onSaved, onClose } = props;
   const { id: org } = useOrganization();
   const [draft, setDraft] = useState(() => destinationDraft(of));
-  const [issued, setIssued] = useState<IssuedDestination>();
   const body = destinationBody(draft, of);
-  const save = async () => {
+  const save = async (): Promise<IssuedDestination> => {
     const saved =
       of === undefined
         ? await call('POST', 'destinations', { org, ...body })
         : await call('PATCH', `destinations/${of.id}`, body);
     await onSaved();
-    if (saved.secret === undefined) onClose();
-    else setIssued(saved);
+    return saved;
   };
-  if (issued?.secret !== undefined) {
-    return <DestinationSecret name={issued.name} secret={issued.secret} onClose={onClose} />;
-  }
   const isUnchanged = Object.keys(body).length === 0;
   return (
-    <Dialog title={of === undefined ? 'Add a destination' : `Change ${of.name}`} onClose={onClose}>
-      <Form
-        send={of === undefined ? 'Add destination' : 'Save'}
-        onSend={save}
-        onCancel={onClose}
-        obstacle={isUnchanged ? 'Nothing was changed' : destinationObstacle(draft)}
-      >
-        <DestinationFields draft={draft} isNew={of === undefined} onChange={setDraft} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={of === undefined ? 'Add a destination' : `Change ${of.name}`}
+      verb={of === undefined ? 'Add destination' : 'Save'}
+      obstacle={isUnchanged ? 'Nothing was changed' : destinationObstacle(draft)}
+      onSend={save}
+      then={({ name, secret }) =>
+        secret && <DestinationSecret name={name} secret={secret} onClose={onClose} />
+      }
+      onClose={onClose}
+    >
+      <DestinationFields draft={draft} isNew={of === undefined} onChange={setDraft} />
+    </FormDialog>
   );
 }
 

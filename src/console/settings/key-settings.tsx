@@ -4,16 +4,16 @@ import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type KeyRight, type ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
-import { ConfirmDialog, Dialog, SecretDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, FormDialog, SecretDialog, useDialog } from '../form/dialog.tsx';
 import { CheckGroup, Choice, Field, type Option } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
-import { type Column, DataTable } from '../part/data-table.tsx';
-import { Actor, Name } from '../part/name.tsx';
+import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
+import { Actor, Name, StrongName } from '../part/name.tsx';
 import { Time, useNow } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
 
@@ -24,14 +24,20 @@ export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
   const keys = useLoad(`keys${queryText({ org })}`, REFRESH_MS);
-  const apps = useLoad(`apps${queryText({ org })}`);
-  const [isCreating, setCreating] = useState(false);
-  const [revoked, setRevoked] = useState<ListedKey>();
-  const create = mayChange ? (
-    <button type="button" class="button primary small" onClick={() => setCreating(true)}>
+  const [dialog, show] = useDialog();
+  const create = mayChange && (
+    <SmallButton
+      tone="primary"
+      onClick={() => show((close) => <NewKeyDialog onCreated={keys.reload} onClose={close} />)}
+    >
       Create key
-    </button>
-  ) : undefined;
+    </SmallButton>
+  );
+  const revoke = buttonColumn<ListedKey>(
+    'Revoke',
+    ({ name, revokedAt }) => (revokedAt === null ? name : undefined),
+    (key) => show((close) => <RevokeKey revoked={key} onRevoked={keys.reload} onClose={close} />),
+  );
   return (
     <Card title="Keys" aside={create} isFlush>
       <p class="hint padded">
@@ -48,53 +54,30 @@ export function KeySettings() {
           ) : (
             <DataTable
               caption="Keys"
-              columns={mayChange ? [...COLUMNS, revokeColumn(setRevoked)] : COLUMNS}
+              columns={mayChange ? [...COLUMNS, revoke] : COLUMNS}
               rows={found.keys}
               keyOf={({ id }) => id}
             />
           )
         }
       </LoadedView>
-      {isCreating && (
-        <NewKeyDialog
-          apps={apps.data?.apps.map(({ ref }) => ref) ?? []}
-          onCreate={async (draft) => {
-            const key = await call('POST', 'keys', { org, ...draft });
-            void keys.reload();
-            return key.secret;
-          }}
-          onClose={() => setCreating(false)}
-        />
-      )}
-      {revoked !== undefined && (
-        <RevokeKey
-          revoked={revoked}
-          onRevoke={async () => {
-            await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
-            await keys.reload();
-          }}
-          onClose={() => setRevoked(undefined)}
-        />
-      )}
+      {dialog}
     </Card>
   );
 }
 
-function RevokeKey(props: {
-  revoked: ListedKey;
-  onRevoke: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { revoked, onRevoke, onClose } = props;
+type RevokeProps = { revoked: ListedKey; onRevoked: () => Promise<void>; onClose: () => void };
+
+function RevokeKey({ revoked, onRevoked, onClose }: RevokeProps) {
+  const revoke = async () => {
+    await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
+    await onRevoked();
+  };
   return (
-    <ConfirmDialog title="Revoke key" verb="Revoke key" onConfirm={onRevoke} onClose={onClose}>
+    <ConfirmDialog title="Revoke key" verb="Revoke key" onSend={revoke} onClose={onClose}>
       <p>
-        Calls with{' '}
-        <strong>
-          <Name text={revoked.name} />
-        </strong>{' '}
-        are refused from now on, for good. It was last used:{' '}
-        <Time at={revoked.lastUsedAt} never="never" />.
+        Calls with <StrongName text={revoked.name} /> are refused from now on, for good. It was last
+        used: <Time at={revoked.lastUsedAt} never="never" />.
       </p>
     </ConfirmDialog>
   );
@@ -181,19 +164,6 @@ function KeyState({ revokedAt, expiresAt }: Pick<ListedKey, 'revokedAt' | 'expir
   );
 }
 
-function revokeColumn(onRevoke: (key: ListedKey) => void): Column<ListedKey> {
-  return {
-    label: 'Revoke',
-    isAction: true,
-    render: (key) =>
-      key.revokedAt === null ? (
-        <button type="button" class="button plain small" onClick={() => onRevoke(key)}>
-          Revoke<span class="unseen"> {key.name}</span>
-        </button>
-      ) : null,
-  };
-}
-
 const END_OPTIONS = [
   { value: 'never', label: 'never' },
   { value: '30', label: 'in 30 days' },
@@ -205,92 +175,73 @@ type End = (typeof END_OPTIONS)[number]['value'];
 
 const DAY_MS = 86_400_000;
 
-/** New key as the service takes it. */
-type KeyDraft = {
-  readonly name: string;
-  readonly apps: readonly string[] | undefined;
-  readonly may: readonly KeyRight[] | undefined;
-  readonly expiresAt: string | undefined;
-};
-
-function draftOf(
-  name: string,
-  apps: readonly string[],
-  may: readonly KeyRight[],
-  end: End,
-): KeyDraft {
-  const expiresAt = new Date(Date.now() + Number(end) * DAY_MS);
-  return {
-    name,
-    apps: apps.length === 0 ? undefined : apps,
-    may: may.length === KEY_RIGHTS.length ? undefined : may,
-    expiresAt: end === 'never' ? undefined : expiresAt.toISOString(),
-  };
-}
-
-/** Dialog for a new key; `apps` are suggestions, `onCreate` creates the key and resolves with its secret. */
-function NewKeyDialog(props: {
-  apps: readonly string[];
-  onCreate: (draft: KeyDraft) => Promise<string>;
-  onClose: () => void;
-}) {
-  const { apps, onCreate, onClose } = props;
+/** Dialog for a new key; calls `onCreated` after creating it, and shows its secret. */
+function NewKeyDialog(props: { onCreated: () => Promise<void>; onClose: () => void }) {
+  const { onCreated, onClose } = props;
+  const { id: org } = useOrganization();
+  const apps = useLoad(`apps${queryText({ org })}`);
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [may, setMay] = useState<readonly KeyRight[]>(['publish']);
   const [end, setEnd] = useState<End>('365');
-  const [secret, setSecret] = useState<string>();
-  if (secret !== undefined) {
-    return (
-      <SecretDialog title="Key created" label="Key" text={secret} what="key" onClose={onClose}>
-        Copy the key now. It is shown this once; only its fingerprint is kept.
-      </SecretDialog>
-    );
-  }
+  const create = async () => {
+    const expiresAt = new Date(Date.now() + Number(end) * DAY_MS);
+    const key = await call('POST', 'keys', {
+      ...{ org, name, apps: chosen.length === 0 ? undefined : chosen },
+      may: may.length === KEY_RIGHTS.length ? undefined : may,
+      expiresAt: end === 'never' ? undefined : expiresAt.toISOString(),
+    });
+    void onCreated();
+    return key;
+  };
   return (
-    <Dialog title="Create a key" onClose={onClose}>
-      <Form
-        send="Create key"
-        obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
-        onSend={async () => setSecret(await onCreate(draftOf(name, chosen, may, end)))}
-        onCancel={onClose}
-      >
-        <Field
-          name="name"
-          label="Name"
-          value={name}
-          onInput={setName}
-          placeholder="ci"
-          hint="Where it will be used; the audit calls it by this name."
-          isRequired
-          isFocused
+    <FormDialog
+      title="Create a key"
+      verb="Create key"
+      obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
+      onSend={create}
+      then={({ secret }) => (
+        <SecretDialog title="Key created" label="Key" text={secret} what="key" onClose={onClose}>
+          Copy the key now. It is shown this once; only its fingerprint is kept.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      <Field
+        name="name"
+        label="Name"
+        value={name}
+        onInput={setName}
+        placeholder="ci"
+        hint="Where it will be used; the audit calls it by this name."
+        isRequired
+        isFocused
+      />
+      <fieldset class="wide">
+        <legend>Apps</legend>
+        <ChipsInput
+          label="Add an app"
+          values={chosen}
+          options={apps.data?.apps.map(({ ref }) => ref) ?? []}
+          placeholder={chosen.length === 0 ? 'all apps; or choose some' : undefined}
+          onChange={setChosen}
         />
-        <fieldset class="wide">
-          <legend>Apps</legend>
-          <ChipsInput
-            label="Add an app"
-            values={chosen}
-            options={apps}
-            placeholder={chosen.length === 0 ? 'all apps; or choose some' : undefined}
-            onChange={setChosen}
-          />
-        </fieldset>
-        <CheckGroup
-          label="It may"
-          values={may}
-          options={RIGHT_OPTIONS}
-          onChange={setMay}
-          hint={may.length === 0 ? 'Choose at least one.' : 'For CI, “publish” is enough.'}
-        />
-        <Choice
-          label="Ends"
-          value={end}
-          options={END_OPTIONS}
-          onChoose={setEnd}
-          hint="A key that ends is one less to forget. Make its successor before."
-        />
-      </Form>
-    </Dialog>
+      </fieldset>
+      <CheckGroup
+        label="It may"
+        values={may}
+        options={RIGHT_OPTIONS}
+        onChange={setMay}
+        hint={may.length === 0 ? 'Choose at least one.' : 'For CI, “publish” is enough.'}
+      />
+      <Choice
+        label="Ends"
+        value={end}
+        options={END_OPTIONS}
+        onChoose={setEnd}
+        hint="A key that ends is one less to forget. Make its successor before."
+      />
+    </FormDialog>
   );
 }
 

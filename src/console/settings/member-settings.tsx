@@ -1,19 +1,18 @@
 // Members of the organization with their roles, open invitations, and the dialog for a new one.
 
 import { useState } from 'preact/hooks';
-import type { IssuedInvitation, IssuedReset } from '../../contract/console.ts';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog, Dialog, SecretDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, FormDialog, SecretDialog, useDialog } from '../form/dialog.tsx';
 import { Choice, Field, type Option } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
-import { type Column, DataTable } from '../part/data-table.tsx';
-import { Actor, Name } from '../part/name.tsx';
+import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
+import { Actor, Name, StrongName } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 
@@ -26,9 +25,7 @@ export function MemberSettings() {
   const mayChange = useMay('owner');
   const action = useAction();
   const members = useLoad(`members${queryText({ org })}`, REFRESH_MS);
-  const [isInviting, setInviting] = useState(false);
-  const [removed, setRemoved] = useState<Member>();
-  const [recovered, setRecovered] = useState<Member>();
+  const [dialog, show] = useDialog();
   const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
     await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
     // The reader's own role may have changed.
@@ -40,11 +37,35 @@ export function MemberSettings() {
       await call('POST', `invitations/${encodeURIComponent(id)}/revoke`);
       await members.reload();
     });
-  const invite = mayChange ? (
-    <button type="button" class="button primary small" onClick={() => setInviting(true)}>
+  const columns = memberColumns(
+    mayChange ? (member, role) => void action.run(() => change('PATCH', member, role)) : undefined,
+  );
+  const ofOwners = [
+    buttonColumn<Member>(
+      'Recover',
+      ({ account: { name } }) => `of ${name}`,
+      (member) => show((close) => <RecoverDialog org={org} member={member} onClose={close} />),
+      () => 'Lost passkeys',
+    ),
+    buttonColumn<Member>(
+      'Remove',
+      ({ account: { name } }) => name,
+      (member) =>
+        show((close) => (
+          <RemoveMember member={member} onRemove={() => change('DELETE', member)} onClose={close} />
+        )),
+    ),
+  ];
+  const invite = mayChange && (
+    <SmallButton
+      tone="primary"
+      onClick={() =>
+        show((close) => <InviteDialog org={org} onInvited={members.reload} onClose={close} />)
+      }
+    >
       Invite member
-    </button>
-  ) : undefined;
+    </SmallButton>
+  );
   return (
     <>
       {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
@@ -54,11 +75,7 @@ export function MemberSettings() {
             <Card title="Members" aside={invite} isFlush>
               <DataTable
                 caption="Members"
-                columns={memberColumns(
-                  mayChange,
-                  (member, role) => void action.run(() => change('PATCH', member, role)),
-                  { remove: setRemoved, recover: setRecovered },
-                )}
+                columns={mayChange ? [...columns, ...ofOwners] : columns}
                 rows={found.members}
                 keyOf={(member) => member.account.id}
               />
@@ -70,19 +87,7 @@ export function MemberSettings() {
           </>
         )}
       </LoadedView>
-      {removed !== undefined && (
-        <RemoveMember
-          member={removed}
-          onRemove={() => change('DELETE', removed)}
-          onClose={() => setRemoved(undefined)}
-        />
-      )}
-      {recovered !== undefined && (
-        <RecoverDialog org={org} member={recovered} onClose={() => setRecovered(undefined)} />
-      )}
-      {isInviting && (
-        <InviteDialog org={org} onInvited={members.reload} onClose={() => setInviting(false)} />
-      )}
+      {dialog}
     </>
   );
 }
@@ -94,17 +99,10 @@ function RemoveMember(props: {
 }) {
   const { member, onRemove, onClose } = props;
   return (
-    <ConfirmDialog
-      title="Remove member"
-      verb="Remove member"
-      onConfirm={onRemove}
-      onClose={onClose}
-    >
+    <ConfirmDialog title="Remove member" verb="Remove member" onSend={onRemove} onClose={onClose}>
       <p>
-        <strong>
-          <Name text={member.account.name} />
-        </strong>{' '}
-        no longer sees anything of this organization, from now on.
+        <StrongName text={member.account.name} /> no longer sees anything of this organization, from
+        now on.
       </p>
     </ConfirmDialog>
   );
@@ -114,38 +112,32 @@ function RemoveMember(props: {
 function RecoverDialog(props: { org: string; member: Member; onClose: () => void }) {
   const { org, member, onClose } = props;
   const { account } = member;
-  const [link, setLink] = useState<IssuedReset>();
-  if (link !== undefined) {
-    return (
-      <SecretDialog title="Link made" label="Link" text={link.url} what="link" onClose={onClose}>
-        Send this link to {account.email}. It works once, with the password of the account, is shown
-        this once, and expires <Time at={link.expiresAt} />.
-      </SecretDialog>
-    );
-  }
-  const make = async () =>
-    setLink(await call('POST', 'members/recover', { org, account: account.id }));
   return (
-    <Dialog title="Lost passkeys" onClose={onClose}>
-      <Form send="Make a link" onSend={make} onCancel={onClose}>
-        <p>
-          The link removes all passkeys of{' '}
-          <strong>
-            <Name text={account.name} />
-          </strong>
-          , once they have shown their password. Make sure that it was them who asked.
-        </p>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Lost passkeys"
+      verb="Make a link"
+      onSend={() => call('POST', 'members/recover', { org, account: account.id })}
+      then={({ url, expiresAt }) => (
+        <SecretDialog title="Link made" label="Link" text={url} what="link" onClose={onClose}>
+          Send this link to {account.email}. It works once, with the password of the account, is
+          shown this once, and expires <Time at={expiresAt} />.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      <p>
+        The link removes all passkeys of <StrongName text={account.name} />, once they have shown
+        their password. Make sure that it was them who asked.
+      </p>
+    </FormDialog>
   );
 }
 
+/** Columns of the members; with `onRole` their roles can be chosen. */
 function memberColumns(
-  mayChange: boolean,
-  onRole: (member: Member, role: Role) => void,
-  on: Readonly<Record<'remove' | 'recover', (member: Member) => void>>,
+  onRole: ((member: Member, role: Role) => void) | undefined,
 ): readonly Column<Member>[] {
-  const columns: Column<Member>[] = [
+  return [
     {
       label: 'Name',
       render: ({ account }) => (
@@ -160,7 +152,7 @@ function memberColumns(
     {
       label: 'Role',
       render: (member) =>
-        mayChange ? (
+        onRole !== undefined ? (
           <Choice
             label={`Role of ${member.account.name}`}
             isLabelHidden
@@ -173,28 +165,6 @@ function memberColumns(
         ),
     },
     { label: 'Since', isNamed: true, render: ({ since }) => <Time at={since} /> },
-  ];
-  if (!mayChange) return columns;
-  return [
-    ...columns,
-    {
-      label: 'Recover',
-      isAction: true,
-      render: (member) => (
-        <button type="button" class="button plain small" onClick={() => on.recover(member)}>
-          Lost passkeys<span class="unseen"> of {member.account.name}</span>
-        </button>
-      ),
-    },
-    {
-      label: 'Remove',
-      isAction: true,
-      render: (member) => (
-        <button type="button" class="button plain small" onClick={() => on.remove(member)}>
-          Remove<span class="unseen"> {member.account.name}</span>
-        </button>
-      ),
-    },
   ];
 }
 
@@ -215,15 +185,8 @@ function Invitations(props: {
     },
   ];
   if (onRevoke !== undefined) {
-    columns.push({
-      label: 'Revoke',
-      isAction: true,
-      render: (invitation) => (
-        <button type="button" class="button plain small" onClick={() => onRevoke(invitation)}>
-          Revoke<span class="unseen"> the invitation of {invitation.email}</span>
-        </button>
-      ),
-    });
+    const of = ({ email }: Invitation) => `the invitation of ${email}`;
+    columns.push(buttonColumn('Revoke', of, onRevoke));
   }
   return (
     <Card title="Invitations" isFlush>
@@ -242,40 +205,35 @@ function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onCl
   const { org, onInvited, onClose } = props;
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const [invited, setInvited] = useState<IssuedInvitation>();
-  if (invited !== undefined) {
-    return (
-      <SecretDialog
-        title="Invitation made"
-        label="Link"
-        text={invited.url}
-        what="link"
-        onClose={onClose}
-      >
-        Send this link to {email}. It works once, is shown this once, and expires{' '}
-        <Time at={invited.expiresAt} />.
-      </SecretDialog>
-    );
-  }
   const invite = async () => {
-    setInvited(await call('POST', 'invitations', { org, email, role }));
+    const invited = await call('POST', 'invitations', { org, email, role });
     void onInvited();
+    return invited;
   };
   return (
-    <Dialog title="Invite a member" onClose={onClose}>
-      <Form send="Make invitation" onSend={invite} onCancel={onClose}>
-        <Field
-          name="email"
-          label="Email"
-          type="email"
-          value={email}
-          onInput={setEmail}
-          isRequired
-          isFocused
-        />
-        <Choice label="Role" value={role} options={ROLE_OPTIONS} onChoose={setRole} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Invite a member"
+      verb="Make invitation"
+      onSend={invite}
+      then={({ url, expiresAt }) => (
+        <SecretDialog title="Invitation made" label="Link" text={url} what="link" onClose={onClose}>
+          Send this link to {email}. It works once, is shown this once, and expires{' '}
+          <Time at={expiresAt} />.
+        </SecretDialog>
+      )}
+      onClose={onClose}
+    >
+      <Field
+        name="email"
+        label="Email"
+        type="email"
+        value={email}
+        onInput={setEmail}
+        isRequired
+        isFocused
+      />
+      <Choice label="Role" value={role} options={ROLE_OPTIONS} onChoose={setRole} />
+    </FormDialog>
   );
 }
 

@@ -4,8 +4,9 @@
 import { useState } from 'preact/hooks';
 import type { Destination, NotificationDelivery } from '../../contract/notification.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, useDialog } from '../form/dialog.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { destinationText, KIND_NAMES, recipientText, tryText } from '../format/destination.ts';
 import { numberText } from '../format/figure-text.ts';
@@ -13,7 +14,7 @@ import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
-import { type Column, DataTable } from '../part/data-table.tsx';
+import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
 import { Name, None } from '../part/name.tsx';
 import { Time, useNow } from '../part/time.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
@@ -32,15 +33,16 @@ export function NotificationSettings() {
 function Destinations() {
   const { id: org } = useOrganization();
   const loaded = useLoad(`destinations${queryText({ org })}`, REFRESH_MS);
-  const [isAdding, setAdding] = useState(false);
+  const [dialog, show] = useDialog();
+  const add = () => show((close) => <DestinationDialog onSaved={loaded.reload} onClose={close} />);
   return (
     <>
       <p>
-        <button type="button" class="button primary" onClick={() => setAdding(true)}>
+        <button type="button" class="button primary" onClick={add}>
           Add a destination…
         </button>
       </p>
-      {isAdding && <DestinationDialog onSaved={loaded.reload} onClose={() => setAdding(false)} />}
+      {dialog}
       <LoadedView of={loaded}>
         {({ destinations }) =>
           destinations.length === 0 ? (
@@ -60,13 +62,33 @@ function Destinations() {
   );
 }
 
-type Question = 'change' | 'secret' | 'off' | 'remove';
+/** What is asked before it is done: title before the name, button, consequence, and the call. */
+const QUESTIONS = {
+  secret: {
+    title: 'New secret for',
+    verb: 'Make new secret',
+    consequence: 'Messages are signed with the present secret as well for another day.',
+    send: (id: string) => call('POST', `destinations/${id}/rotate`),
+  },
+  off: {
+    title: 'Turn off',
+    verb: 'Turn off',
+    consequence:
+      'What waits for it is dropped, and what happens while it is off is not sent later.',
+    send: (id: string) => call('PATCH', `destinations/${id}`, { enabled: false }),
+  },
+  remove: {
+    title: 'Remove',
+    verb: 'Remove destination',
+    consequence: 'It is told nothing more, and the list of its messages is gone.',
+    send: (id: string) => call('DELETE', `destinations/${id}`),
+  },
+} as const;
 
 function DestinationCard(props: { destination: Destination; onChanged: () => Promise<void> }) {
   const { destination, onChanged } = props;
   const { id, kind, name, url, to, enabled } = destination;
-  const [asking, setAsking] = useState<Question>();
-  const [secret, setSecret] = useState<string>();
+  const [dialog, show] = useDialog();
   const [isListed, setListed] = useState(false);
   const action = useAction();
   const test = () =>
@@ -75,21 +97,21 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
       setListed(true);
     });
   const asksRecipient = recipientText(destination) !== undefined;
-  const sendLink = () =>
-    void action.run(async () => {
-      await call('POST', `destinations/${id}/link`);
+  const change = (work: () => Promise<unknown>) =>
+    action.run(async () => {
+      await work();
       await onChanged();
     });
-  const turnOn = () =>
-    void action.run(async () => {
-      await call('PATCH', `destinations/${id}`, { enabled: true });
-      await onChanged();
-    });
+  const sendLink = () => void change(() => call('POST', `destinations/${id}/link`));
+  const turnOn = () => void change(() => call('PATCH', `destinations/${id}`, { enabled: true }));
+  const edit = () =>
+    show((close) => <DestinationDialog of={destination} onSaved={onChanged} onClose={close} />);
+  const ask = (question: keyof typeof QUESTIONS) =>
+    show((close) => <QuestionDialog {...props} question={question} onClose={close} />);
   const button = (label: string, onClick: () => void) => (
-    <button type="button" class="button plain small" disabled={action.isBusy} onClick={onClick}>
+    <SmallButton of={name} isDisabled={action.isBusy} onClick={onClick}>
       {label}
-      <span class="unseen"> {name}</span>
-    </button>
+    </SmallButton>
   );
   return (
     <Card title={name} aside={<StateBadge destination={destination} />} isFlush>
@@ -105,10 +127,10 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
         <div class="form-actions row">
           {enabled && button('Send a test', test)}
           {asksRecipient && button('Send the link again', sendLink)}
-          {button('Change…', () => setAsking('change'))}
-          {kind === 'webhook' && button('New secret…', () => setAsking('secret'))}
-          {enabled ? button('Turn off…', () => setAsking('off')) : button('Turn on', turnOn)}
-          {button('Remove…', () => setAsking('remove'))}
+          {button('Change…', edit)}
+          {kind === 'webhook' && button('New secret…', () => ask('secret'))}
+          {enabled ? button('Turn off…', () => ask('off')) : button('Turn on', turnOn)}
+          {button('Remove…', () => ask('remove'))}
         </div>
         {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
         <details
@@ -120,17 +142,7 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
           {isListed && <Deliveries destination={destination} />}
         </details>
       </div>
-      {asking !== undefined && (
-        <Answer
-          {...props}
-          question={asking}
-          onSecret={setSecret}
-          onClose={() => setAsking(undefined)}
-        />
-      )}
-      {secret !== undefined && (
-        <DestinationSecret name={name} secret={secret} onClose={() => setSecret(undefined)} />
-      )}
+      {dialog}
     </Card>
   );
 }
@@ -165,53 +177,37 @@ function Trouble({ destination }: { destination: Destination }) {
   );
 }
 
-function Answer(props: {
+/** Dialog that asks a question about a destination, and shows the secret that the answer made. */
+function QuestionDialog(props: {
   destination: Destination;
-  question: Question;
+  question: keyof typeof QUESTIONS;
   onChanged: () => Promise<void>;
-  onSecret: (secret: string) => void;
   onClose: () => void;
 }) {
-  const { destination, question, onChanged, onSecret, onClose } = props;
-  const { id, name } = destination;
-  const confirm = (title: string, verb: string, text: string, send: () => Promise<unknown>) => (
+  const { onChanged, onClose } = props;
+  const { id, name } = props.destination;
+  const { title, verb, consequence, send } = QUESTIONS[props.question];
+  const change = async () => {
+    const answer = await send(id);
+    const secret = 'secret' in answer ? answer.secret : undefined;
+    const reloaded = onChanged();
+    // A secret is shown at once.
+    if (secret === undefined) await reloaded;
+    return secret;
+  };
+  return (
     <ConfirmDialog
-      title={title}
+      title={`${title} ${name}`}
       verb={verb}
-      onConfirm={async () => {
-        await send();
-        await onChanged();
-      }}
+      onSend={change}
+      then={(secret) =>
+        secret && <DestinationSecret name={name} secret={secret} onClose={onClose} />
+      }
       onClose={onClose}
     >
-      <p>{text}</p>
+      <p>{consequence}</p>
     </ConfirmDialog>
   );
-  switch (question) {
-    case 'change':
-      return <DestinationDialog of={destination} onSaved={onChanged} onClose={onClose} />;
-    case 'secret':
-      return confirm(
-        `New secret for ${name}`,
-        'Make new secret',
-        'Messages are signed with the present secret as well for another day.',
-        async () => onSecret((await call('POST', `destinations/${id}/rotate`)).secret),
-      );
-    case 'off':
-      return confirm(
-        `Turn off ${name}`,
-        'Turn off',
-        'What waits for it is dropped, and what happens while it is off is not sent later.',
-        () => call('PATCH', `destinations/${id}`, { enabled: false }),
-      );
-    case 'remove':
-      return confirm(
-        `Remove ${name}`,
-        'Remove destination',
-        'It is told nothing more, and the list of its messages is gone.',
-        () => call('DELETE', `destinations/${id}`),
-      );
-  }
 }
 
 /** Messages to a destination, newest first, a page at a time. */
@@ -219,11 +215,16 @@ function Deliveries({ destination: { id, enabled } }: { destination: Destination
   const [before, setBefore] = useState<string>();
   const loaded = useLoad(`destinations/${id}/deliveries${queryText({ before })}`, DELIVERIES_MS);
   const action = useAction();
-  const sendAgain = (delivery: NotificationDelivery) =>
-    void action.run(async () => {
-      await call('POST', `destinations/${id}/deliveries/${delivery.id}/send-again`);
-      await loaded.reload();
-    });
+  const again = buttonColumn<NotificationDelivery>(
+    'Again',
+    ({ type }) => type,
+    (delivery) =>
+      void action.run(async () => {
+        await call('POST', `destinations/${id}/deliveries/${delivery.id}/send-again`);
+        await loaded.reload();
+      }),
+    () => 'Send again',
+  );
   return (
     <LoadedView of={loaded}>
       {({ deliveries, next }) => (
@@ -234,7 +235,7 @@ function Deliveries({ destination: { id, enabled } }: { destination: Destination
           ) : (
             <DataTable
               caption="Messages, newest first"
-              columns={[...COLUMNS, ...(enabled ? [againColumn(sendAgain)] : [])]}
+              columns={enabled ? [...COLUMNS, again] : COLUMNS}
               rows={deliveries}
               keyOf={(delivery) => delivery.id}
             />
@@ -289,18 +290,4 @@ function NextTry({ at }: { at: string | null }) {
   const now = useNow();
   if (at === null || Date.parse(at) > now + MINUTE_MS) return <Time at={at} />;
   return <>within a minute</>;
-}
-
-function againColumn(
-  onSend: (delivery: NotificationDelivery) => void,
-): Column<NotificationDelivery> {
-  return {
-    label: 'Again',
-    isAction: true,
-    render: (delivery) => (
-      <button type="button" class="button plain small" onClick={() => onSend(delivery)}>
-        Send again<span class="unseen"> {delivery.type}</span>
-      </button>
-    ),
-  };
 }

@@ -2,7 +2,7 @@
 
 import type { Membership } from '../../contract/resource.ts';
 import { Card } from '../part/card.tsx';
-import { Name } from '../part/name.tsx';
+import { StrongName } from '../part/name.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { PasskeysCard, SessionsCard } from './account-settings.tsx';
 
@@ -13,12 +13,9 @@ export function SecondFactorPage({ membership }: { membership: Membership }) {
       <PageHead title="Second factor" />
       <Card title="This organization asks for a second factor">
         <p>
-          <strong>
-            <Name text={membership.organization.name} />
-          </strong>{' '}
-          is open to you once you have signed in with more than a password. Add a passkey below: it
-          opens at once. If you have one already, sign out and sign in with it. If you have lost it,
-          ask an owner for a link.
+          <StrongName text={membership.organization.name} /> is open to you once you have signed in
+          with more than a password. Add a passkey below: it opens at once. If you have one already,
+          sign out and sign in with it. If you have lost it, ask an owner for a link.
         </p>
       </Card>
       <PasskeysCard />

@@ -7,9 +7,8 @@ import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/webhook-pro
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import { Secret } from '../form/copy-button.tsx';
-import { Dialog } from '../form/dialog.tsx';
+import { Dialog, FormDialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { Notice } from '../form/notice.tsx';
 import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '../format/webhook.ts';
 
@@ -25,31 +24,30 @@ export function EnableWebhookDialog(props: {
   const { app, providers, onEnabled, onClose } = props;
   const [provider, setProvider] = useState<WebhookProvider>(providers[0] ?? 'github');
   const [draft, setDraft] = useState(NEW_WEBHOOK);
-  const [issued, setIssued] = useState<IssuedWebhookSecret>();
   const enable = async () => {
-    setIssued(await call('POST', 'webhooks', { app, provider, ...settingsOf(draft) }));
-    await onEnabled();
+    const issued = await call('POST', 'webhooks', { app, provider, ...settingsOf(draft) });
+    void onEnabled();
+    return issued;
   };
-  if (issued !== undefined) {
-    return <IssuedWebhookDialog provider={provider} issued={issued} onClose={onClose} />;
-  }
   return (
-    <Dialog title="Enable a webhook" onClose={onClose}>
-      <Form
-        send="Enable webhook"
-        onSend={enable}
-        onCancel={onClose}
-        obstacle={webhookObstacle(draft)}
-      >
-        <Choice
-          label="Code host"
-          value={provider}
-          options={providers.map((value) => ({ value, label: PROVIDER_NAMES[value] }))}
-          onChoose={setProvider}
-        />
-        <WebhookFields draft={draft} onChange={setDraft} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Enable a webhook"
+      verb="Enable webhook"
+      obstacle={webhookObstacle(draft)}
+      onSend={enable}
+      then={(issued) => (
+        <IssuedWebhookDialog provider={provider} issued={issued} onClose={onClose} />
+      )}
+      onClose={onClose}
+    >
+      <Choice
+        label="Code host"
+        value={provider}
+        options={providers.map((value) => ({ value, label: PROVIDER_NAMES[value] }))}
+        onChoose={setProvider}
+      />
+      <WebhookFields draft={draft} onChange={setDraft} />
+    </FormDialog>
   );
 }
 

@@ -1,18 +1,14 @@
 // Webhooks by app: enabled ones, their last deliveries, and the owners' actions.
 
 import { useState } from 'preact/hooks';
-import type { AppWebhook, EnabledWebhooks, IssuedWebhookSecret } from '../../contract/console.ts';
+import type { AppWebhook, EnabledWebhooks } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
-import {
-  PROVIDER_NAMES,
-  WEBHOOK_PROVIDERS,
-  type WebhookProvider,
-} from '../../contract/webhook-provider.ts';
+import { PROVIDER_NAMES, WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog, Dialog } from '../form/dialog.tsx';
+import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Choice } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
 import { settingsOf, webhookDraft, webhookObstacle, webhookText } from '../format/webhook.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -56,7 +52,16 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
   const { found, onEnabled } = props;
   const { id: org } = useOrganization();
   const apps = useLoad(`apps${queryText({ org })}`);
-  const [chosen, setChosen] = useState<string>();
+  const [dialog, show] = useDialog();
+  const enable = (app: string) =>
+    show((close) => (
+      <EnableWebhookDialog
+        app={app}
+        providers={WEBHOOK_PROVIDERS}
+        onEnabled={onEnabled}
+        onClose={close}
+      />
+    ));
   const without = (apps.data?.apps ?? []).filter(
     ({ ref }) => !found.apps.some((app) => app.ref === ref),
   );
@@ -76,18 +81,11 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
                     { value: '', label: 'Choose an app…' },
                     ...without.map(({ ref, name }) => ({ value: ref, label: `${name} (${ref})` })),
                   ]}
-                  onChoose={(ref) => setChosen(ref === '' ? undefined : ref)}
+                  onChoose={(ref) => ref !== '' && enable(ref)}
                 />
               </div>
             )}
-            {chosen !== undefined && (
-              <EnableWebhookDialog
-                app={chosen}
-                providers={WEBHOOK_PROVIDERS}
-                onEnabled={onEnabled}
-                onClose={() => setChosen(undefined)}
-              />
-            )}
+            {dialog}
           </>
         )
       }
@@ -101,35 +99,23 @@ type AppWebhooks = EnabledWebhooks['apps'][number];
 function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }) {
   const { app, onChanged } = props;
   const mayChange = useMay('owner');
-  const [isEnabling, setEnabling] = useState(false);
-  // Kept from when the dialog opened, because a webhook that was just enabled still shows its secret.
-  const [free, setFree] = useState<readonly WebhookProvider[]>([]);
+  const [dialog, show] = useDialog();
   const on = app.webhooks.filter(({ enabled }) => enabled);
-  const begin = () => {
-    const taken = on.map(({ provider }) => provider);
-    setFree(WEBHOOK_PROVIDERS.filter((provider) => !taken.includes(provider)));
-    setEnabling(true);
-  };
+  const taken = on.map(({ provider }) => provider);
+  const free = WEBHOOK_PROVIDERS.filter((provider) => !taken.includes(provider));
+  const enable = () =>
+    show((close) => (
+      <EnableWebhookDialog app={app.ref} providers={free} onEnabled={onChanged} onClose={close} />
+    ));
   return (
     <Card
       title={app.name}
       isFlush
       aside={
-        mayChange && on.length < WEBHOOK_PROVIDERS.length ? (
-          <button type="button" class="button plain small" onClick={begin}>
-            Enable another…
-          </button>
-        ) : undefined
+        mayChange && free.length > 0 && <SmallButton onClick={enable}>Enable another…</SmallButton>
       }
     >
-      {isEnabling && (
-        <EnableWebhookDialog
-          app={app.ref}
-          providers={free}
-          onEnabled={onChanged}
-          onClose={() => setEnabling(false)}
-        />
-      )}
+      {dialog}
       {on.map((webhook) => (
         <WebhookRow key={webhook.provider} app={app.ref} webhook={webhook} onChanged={onChanged} />
       ))}
@@ -178,25 +164,56 @@ const COLUMNS: readonly Column<WebhookDelivery>[] = [
   { label: 'Why', render: ({ reason }) => <Name text={reason ?? ''} /> },
 ];
 
-type Question = 'settings' | 'secret' | 'disable';
-
 /** Row of a webhook; `onChanged` loads it again. */
 function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => Promise<void> }) {
   const { app, webhook, onChanged } = props;
   const { provider, url, createdAt, repository, otherRepository } = webhook;
   const mayChange = useMay('owner');
-  const [asking, setAsking] = useState<Question>();
-  const [issued, setIssued] = useState<IssuedWebhookSecret>();
+  const [dialog, show] = useDialog();
   const host = PROVIDER_NAMES[provider];
-  const close = () => setAsking(undefined);
   const renew = async () => {
-    setIssued(await call('POST', 'webhooks', { app, provider }));
-    await onChanged();
+    const issued = await call('POST', 'webhooks', { app, provider });
+    void onChanged();
+    return issued;
   };
   const disable = async () => {
     await call('POST', 'webhooks/disable', { app, provider });
     await onChanged();
   };
+  const askToRenew = () =>
+    show((close) => (
+      <ConfirmDialog
+        title={`New secret for ${host}`}
+        verb="Make new secret"
+        onSend={renew}
+        then={(issued) => (
+          <IssuedWebhookDialog provider={provider} issued={issued} onClose={close} />
+        )}
+        onClose={close}
+      >
+        <p>Deliveries that are signed with the present secret are refused from then on.</p>
+      </ConfirmDialog>
+    ));
+  const askToDisable = () =>
+    show((close) => (
+      <ConfirmDialog
+        title={`Disable the webhook of ${host}`}
+        verb="Disable webhook"
+        onSend={disable}
+        onClose={close}
+      >
+        <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
+      </ConfirmDialog>
+    ));
+  const edit = () =>
+    show((close) => (
+      <SettingsDialog app={app} webhook={webhook} onSaved={onChanged} onClose={close} />
+    ));
+  const button = (label: string, onClick: () => void) => (
+    <SmallButton of={host} onClick={onClick}>
+      {label}
+    </SmallButton>
+  );
   return (
     <div class="stack padded">
       <p>
@@ -215,56 +232,13 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
       )}
       {mayChange && (
         <div class="form-actions row">
-          <RowButton label="Settings…" of={host} onClick={() => setAsking('settings')} />
-          <RowButton label="New secret…" of={host} onClick={() => setAsking('secret')} />
-          <RowButton label="Disable…" of={host} onClick={() => setAsking('disable')} />
+          {button('Settings…', edit)}
+          {button('New secret…', askToRenew)}
+          {button('Disable…', askToDisable)}
         </div>
       )}
-      {asking === 'settings' && (
-        <SettingsDialog app={app} webhook={webhook} onSaved={onChanged} onClose={close} />
-      )}
-      {asking === 'secret' && (
-        <ConfirmDialog
-          title={`New secret for ${host}`}
-          verb="Make new secret"
-          onConfirm={renew}
-          onClose={close}
-        >
-          <p>Deliveries that are signed with the present secret are refused from then on.</p>
-        </ConfirmDialog>
-      )}
-      {asking === 'disable' && (
-        <ConfirmDialog
-          title={`Disable the webhook of ${host}`}
-          verb="Disable webhook"
-          onConfirm={disable}
-          onClose={close}
-        >
-          <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
-        </ConfirmDialog>
-      )}
-      {issued !== undefined && (
-        <IssuedWebhookDialog
-          provider={provider}
-          issued={issued}
-          onClose={() => setIssued(undefined)}
-        />
-      )}
+      {dialog}
     </div>
-  );
-}
-
-function RowButton(props: { label: string; of: string; onClick: () => void }) {
-  const { label, of, onClick } = props;
-  return (
-    <button
-      type="button"
-      class="button plain small"
-      aria-label={`${label} ${of}`}
-      onClick={onClick}
-    >
-      {label}
-    </button>
   );
 }
 
@@ -280,13 +254,16 @@ function SettingsDialog(props: {
   const save = async () => {
     await call('PATCH', 'webhooks', { app, provider, ...settingsOf(draft) });
     await onSaved();
-    onClose();
   };
   return (
-    <Dialog title={`Releases from ${PROVIDER_NAMES[provider]}`} onClose={onClose}>
-      <Form send="Save" onSend={save} onCancel={onClose} obstacle={webhookObstacle(draft)}>
-        <WebhookFields draft={draft} onChange={setDraft} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Releases from ${PROVIDER_NAMES[provider]}`}
+      verb="Save"
+      obstacle={webhookObstacle(draft)}
+      onSend={save}
+      onClose={onClose}
+    >
+      <WebhookFields draft={draft} onChange={setDraft} />
+    </FormDialog>
   );
 }
