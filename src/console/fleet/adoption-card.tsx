@@ -153,7 +153,7 @@ function AdoptionLegend(props: {
   const time = series.times[index];
   const sum = series.versions.reduce((total, { devices }) => total + (devices[index] ?? 0), 0);
   return (
-    <div class="legend stack tight">
+    <div class="legend stack tight small">
       <p class="muted">
         {time === undefined ? '\u00a0' : FORMATS[step].format(new Date(time * 1000))}
         {step === 'hour' ? ' · ' : ' (UTC) · '}
@@ -191,7 +191,7 @@ export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
   return (
     <Card title="Adoption at the same age">
       <AgeChart adoption={adoption} />
-      <p class="legend-line row">
+      <p class="legend-line row small">
         <span class="line-sample" aria-hidden="true" /> <span class="code">{release.version}</span>
         {hasBefore && (
           <>

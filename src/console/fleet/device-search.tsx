@@ -163,7 +163,7 @@ function Chips({ query, onRemove }: { query: Query; onRemove: (name: Name) => vo
   return (
     <ul class="chips padded row tight" aria-label="What is asked for">
       {asked.map((name) => (
-        <li key={name} class="chip line tight">
+        <li key={name} class="chip line tight small">
           <span class="muted">{CHIPS[name]}</span>
           <bdi dir="auto">{query[name]}</bdi>
           <button

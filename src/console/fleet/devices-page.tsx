@@ -179,7 +179,7 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
   const to = (after?: string) => `${location.pathname}${queryText({ ...query, after })}`;
   if (next === null && query.after === undefined) return null;
   return (
-    <nav class="pager line apart" aria-label="Pages of devices">
+    <nav class="pager line apart small" aria-label="Pages of devices">
       {query.after === undefined ? <span /> : <a href={to()}>← First page</a>}
       {next === null ? <span /> : <a href={to(next)}>Next page →</a>}
     </nav>

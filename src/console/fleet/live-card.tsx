@@ -73,7 +73,7 @@ function LiveState({ live, isPaused }: { live: Live; isPaused: boolean }) {
 
 function LiveLine({ app, row }: { app: string; row: LiveRow }) {
   return (
-    <li class="line">
+    <li class="line small">
       <span class="muted live-time digits">{CLOCK.format(row.at)}</span>
       <a class="live-device cut" href={consolePath.device(app, row.deviceId)} title={row.deviceId}>
         <Name text={row.deviceId} isCode />

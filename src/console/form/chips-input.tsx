@@ -17,7 +17,7 @@ export function ChipsInput(props: {
   return (
     <div class="chips row tight">
       {values.map((value) => (
-        <span class="chip line tight" key={value}>
+        <span class="chip line tight small" key={value}>
           <bdi dir="auto">{value === '' ? '(empty)' : value}</bdi>
           {!isDisabled && !locked.includes(value) && (
             <button

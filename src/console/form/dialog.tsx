@@ -91,7 +91,7 @@ function Leaving(props: {
   // Before the question is painted: the next key is an answer to it, and goes to no field.
   useLayoutEffect(() => stay.current?.focus(), []);
   return (
-    <div class="notice warn leaving panel row" role="alert">
+    <div class="notice warn leaving panel row small" role="alert">
       {props.question}
       <button type="button" class="button plain small" ref={stay} onClick={props.onStay}>
         {props.stay}
@@ -109,6 +109,9 @@ type FormDialogProps<Result> = {
   verb: string;
   tone?: 'primary' | 'danger';
   obstacle?: string | undefined;
+  isDeliberate?: boolean;
+  cancel?: string;
+  isWide?: boolean;
   onSend: () => Promise<Result>;
   /** Says what follows on the dialog, such as a secret that was made; without it the dialog closes. */
   then?: (result: Result) => ComponentChildren;
@@ -118,7 +121,7 @@ type FormDialogProps<Result> = {
 
 /** Dialog with one form, whose fields or explanation are the `children`. */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
-  const { title, verb, tone = 'primary', obstacle, onSend, then, onClose, children } = props;
+  const { title, isWide = false, verb, onSend, then, onClose, children, ...form } = props;
   const [next, setNext] = useState<ComponentChildren>();
   const send = async () => {
     const result = await onSend();
@@ -128,8 +131,8 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   };
   if (next !== undefined) return <>{next}</>;
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form send={verb} tone={tone} onSend={send} onCancel={onClose} obstacle={obstacle}>
+    <Dialog title={title} isWide={isWide} onClose={onClose}>
+      <Form {...form} send={verb} onSend={send} onCancel={onClose}>
         {children}
       </Form>
     </Dialog>

@@ -10,7 +10,7 @@ export function Notice(props: {
 }) {
   const { tone, children } = props;
   return (
-    <div class={`notice panel ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+    <div class={`notice panel small ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
       {children}
     </div>
   );

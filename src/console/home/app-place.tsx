@@ -110,7 +110,7 @@ function AppTabs(props: {
   return (
     <div class="place">
       <div class="place-head row apart">
-        <p class="crumbs row muted">
+        <p class="crumbs row muted small">
           <a href={consolePath.apps}>Apps</a>
           <span aria-hidden="true">/</span>
           <a href={consolePath.app(app.ref)}>

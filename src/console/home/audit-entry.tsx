@@ -40,7 +40,9 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
       </div>
       {reason !== null && <Reason text={reason} />}
       {differences.length > 0 && (
-        <dl class={isBrief ? 'differences brief stack panel' : 'differences stack panel'}>
+        <dl
+          class={isBrief ? 'differences brief stack panel small' : 'differences stack panel small'}
+        >
           {differences.map((difference) => (
             <DifferenceRow key={difference.path} difference={difference} />
           ))}

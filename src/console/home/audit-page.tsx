@@ -96,7 +96,7 @@ function Pager({ query, next }: { query: Record<string, string>; next: string | 
   if (next === null && query.before === undefined) return null;
   const to = (before?: string) => `${consolePath.audit}${queryText({ ...query, before })}`;
   return (
-    <nav class="pager line apart" aria-label="Pages of the audit">
+    <nav class="pager line apart small" aria-label="Pages of the audit">
       {query.before === undefined ? <span /> : <a href={to()}>← Newest</a>}
       {next === null ? <span /> : <a href={to(next)}>Older →</a>}
     </nav>

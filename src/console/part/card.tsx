@@ -56,7 +56,9 @@ export function ShareBar(props: {
         <span style={{ width }} />
       </span>
       <span
-        class={props.text === undefined ? 'share-text digits' : 'share-text wide digits'}
+        class={
+          props.text === undefined ? 'share-text digits small' : 'share-text wide digits small'
+        }
         aria-hidden="true"
       >
         {text}

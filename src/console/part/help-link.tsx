@@ -6,7 +6,7 @@ import { consolePath } from '../format/console-path.ts';
 /** Link to a part of the help, by its id; in a tab of its own, so that nothing filled in is lost. */
 export function HelpLink({ to, children }: { to: string; children: ComponentChildren }) {
   return (
-    <a class="help-link" href={`${consolePath.help}#${to}`} target="_blank" rel="noopener">
+    <a class="small" href={`${consolePath.help}#${to}`} target="_blank" rel="noopener">
       {children}
     </a>
   );

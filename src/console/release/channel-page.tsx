@@ -74,7 +74,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
         <OpenDoors app={app.ref} channel={channel} change={settingsOf(details.data)} />
       )}
       {details.data !== undefined && (
-        <p class="download-link row">
+        <p class="download-link row small">
           <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
           <CopyButton text={details.data.downloadUrl} what="download link" />
         </p>

@@ -187,7 +187,7 @@ function Pager(props: { page: ChannelReleases; query: Record<string, string> }) 
   const to = (target: number) =>
     `${location.pathname}${queryText({ ...props.query, page: target })}`;
   return (
-    <nav class="pager line apart" aria-label="Pages of releases">
+    <nav class="pager line apart small" aria-label="Pages of releases">
       {page > 1 ? <a href={to(page - 1)}>← Newer</a> : <span />}
       <span class="muted">
         Page {numberText(page)} of {numberText(pageCount)} · {countText(total, 'release')}

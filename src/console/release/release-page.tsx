@@ -144,7 +144,7 @@ function VerdictView(props: { verdict: ReleaseVerdict; planned: PlanAndHealth | 
   const { verdict, planned } = props;
   const { tone, state, cause, since, next } = verdict;
   return (
-    <section class={`notice panel verdict stack tight ${tone}`} aria-label="Verdict">
+    <section class={`notice panel small verdict stack tight ${tone}`} aria-label="Verdict">
       <p>
         <strong>{state}</strong>{' '}
         {planned !== undefined && <VerdictBadge verdict={planned.health.verdict} />}

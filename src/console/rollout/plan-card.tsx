@@ -9,9 +9,8 @@ import {
   type RolloutPlan,
 } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { Dialog } from '../form/dialog.tsx';
+import { FormDialog } from '../form/dialog.tsx';
 import { ReasonField } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { Notice } from '../form/notice.tsx';
 import { capitalized, percentText } from '../format/figure-text.ts';
 import {
@@ -119,7 +118,7 @@ function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
     >
       <strong>{percentText(rollout)}</strong>
       <span>{holdText(step)}</span>
-      <span class="plan-place">
+      <span class="plan-place small">
         {PLACES[place]}
         {startedAt !== null && (
           <>
@@ -221,23 +220,20 @@ function SteerPlanDialog(props: {
   const steer = async () => {
     await call('PATCH', 'releases/plan', { ...name, action, reason });
     await onDone();
-    onClose();
   };
   return (
-    <Dialog title={`${verb}: ${name.version}`} onClose={onClose}>
-      <Form
-        send={verb}
-        tone={action === 'cancel' ? 'danger' : 'primary'}
-        onSend={steer}
-        onCancel={onClose}
-        {...(action === 'cancel' ? { cancel: 'Keep plan' } : {})}
-        obstacle={isStep ? reach.obstacle : undefined}
-      >
-        <p>{consequence}</p>
-        {isStep && <ServingEffect dryRun={dryRun} />}
-        {isStep && reach.question}
-        <ReasonField value={reason} onInput={setReason} isFocused />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`${verb}: ${name.version}`}
+      verb={verb}
+      {...(action === 'cancel' ? { tone: 'danger', cancel: 'Keep plan' } : {})}
+      obstacle={isStep ? reach.obstacle : undefined}
+      onSend={steer}
+      onClose={onClose}
+    >
+      <p>{consequence}</p>
+      {isStep && <ServingEffect dryRun={dryRun} />}
+      {isStep && reach.question}
+      <ReasonField value={reason} onInput={setReason} isFocused />
+    </FormDialog>
   );
 }

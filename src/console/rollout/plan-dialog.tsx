@@ -4,9 +4,8 @@ import { useState } from 'preact/hooks';
 import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import type { TripEffect } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { Dialog } from '../form/dialog.tsx';
+import { FormDialog } from '../form/dialog.tsx';
 import { Choice, Field, ReasonField } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
 import { Notice } from '../form/notice.tsx';
 import { PlanEditor } from '../form/plan-editor.tsx';
 import { planBody, presetDraft, stepsObstacle } from '../format/plan-draft.ts';
@@ -51,41 +50,39 @@ export function PlanDialog(props: {
   const plan = async () => {
     await call('POST', 'releases/plan', { ...definition, reason });
     await onDone();
-    onClose();
   };
   return (
-    <Dialog title={`Plan the rollout of ${name.version}`} onClose={onClose}>
-      <Form
-        send="Start plan"
-        onSend={plan}
-        onCancel={onClose}
-        obstacle={open ?? reach.obstacle}
-        isDeliberate
-      >
-        <PlanEditor draft={draft} onChange={setDraft} />
-        {open !== undefined && <p class="bad-text">{open}</p>}
-        <Field
-          name="startAt"
-          label="Begins"
-          type="datetime-local"
-          value={start}
-          onInput={setStart}
-          hint="At once when left empty."
-        />
-        <Choice
-          label="When a signal is above its limit"
-          value={onTrip}
-          options={TRIPS}
-          onChoose={setOnTrip}
-          hint="Only a paused release is no longer offered."
-        />
-        <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
-        {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
-        {first !== undefined && <DryRunView dryRun={first} />}
-        {reach.question}
-        <ReasonField value={reason} onInput={setReason} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Plan the rollout of ${name.version}`}
+      verb="Start plan"
+      obstacle={open ?? reach.obstacle}
+      isDeliberate
+      onSend={plan}
+      onClose={onClose}
+    >
+      <PlanEditor draft={draft} onChange={setDraft} />
+      {open !== undefined && <p class="bad-text">{open}</p>}
+      <Field
+        name="startAt"
+        label="Begins"
+        type="datetime-local"
+        value={start}
+        onInput={setStart}
+        hint="At once when left empty."
+      />
+      <Choice
+        label="When a signal is above its limit"
+        value={onTrip}
+        options={TRIPS}
+        onChoose={setOnTrip}
+        hint="Only a paused release is no longer offered."
+      />
+      <Choice label="Devices that count" value={source} options={SOURCES} onChoose={setSource} />
+      {asked.error !== undefined && <Notice tone="bad">{asked.error}</Notice>}
+      {first !== undefined && <DryRunView dryRun={first} />}
+      {reach.question}
+      <ReasonField value={reason} onInput={setReason} />
+    </FormDialog>
   );
 }
 

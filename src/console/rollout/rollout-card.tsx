@@ -5,7 +5,7 @@ import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { Dialog } from '../form/dialog.tsx';
+import { FormDialog } from '../form/dialog.tsx';
 import { Field, ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { SmallButton } from '../form/small-button.tsx';
@@ -197,31 +197,30 @@ function TargetingDialog({
       seen: { status: base.status, rolloutPct: base.rolloutPct },
     });
     await onDone();
-    onClose();
   };
   return (
-    <Dialog title={`Targeting of ${name.version}`} isWide onClose={onClose}>
-      <Form
-        send="Save targeting"
-        onSend={save}
-        onCancel={onClose}
-        obstacle={isUnchanged ? 'Nothing was changed' : (obstacle ?? reach.obstacle)}
-      >
-        <TargetingEditor
-          draft={draft}
-          onChange={setDraft}
-          labels={labels.data}
-          {...(release.offered ? { offered: { targets: base.targets } } : {})}
-        />
-        <div class="outcome row" aria-live="polite">
-          <span class="muted">It will be for</span> <TargetingView targets={targets} />
-        </div>
-        {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
-        {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
-        {isReady && <ServingEffect dryRun={dryRun} />}
-        {isReady && reach.question}
-        <ReasonField value={reason} onInput={setReason} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Targeting of ${name.version}`}
+      isWide
+      verb="Save targeting"
+      obstacle={isUnchanged ? 'Nothing was changed' : (obstacle ?? reach.obstacle)}
+      onSend={save}
+      onClose={onClose}
+    >
+      <TargetingEditor
+        draft={draft}
+        onChange={setDraft}
+        labels={labels.data}
+        {...(release.offered ? { offered: { targets: base.targets } } : {})}
+      />
+      <div class="outcome row" aria-live="polite">
+        <span class="muted">It will be for</span> <TargetingView targets={targets} />
+      </div>
+      {!isUnchanged && obstacle !== undefined && <p class="bad-text">{obstacle}</p>}
+      {isReady && <MatchingDevices app={name.app} channel={name.channel} targets={targets} />}
+      {isReady && <ServingEffect dryRun={dryRun} />}
+      {isReady && reach.question}
+      <ReasonField value={reason} onInput={setReason} />
+    </FormDialog>
   );
 }

@@ -224,7 +224,7 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
       </p>
       <p class="hint">{webhookText(webhook)}</p>
       {otherRepository !== null && (
-        <p class="notice warn panel">
+        <p class="notice warn panel small">
           Deliveries of <span class="code">{otherRepository.name}</span> are ignored, last{' '}
           <Time at={otherRepository.at} />: the webhook takes <span class="code">{repository}</span>
           . Make a new secret to take another repository, and give it to that one alone.
