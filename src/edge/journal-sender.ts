@@ -3,6 +3,7 @@
 
 import { Unavailable } from '../contract/store-fault.ts';
 import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
+import { periodic } from '../flow/periodic.ts';
 import { demandWithin } from '../flow/within-time.ts';
 import type { CheckInJournal } from '../store/check-in-queue.ts';
 import type { ReportedFailure } from '../store/fleet-ledger.ts';
@@ -162,23 +163,17 @@ type Mark = { readonly at: number; readonly uploadedBefore: number };
 
 export class RecordedMark {
   private readonly marks: Mark[] = [];
-  private timer: NodeJS.Timeout | undefined;
+  private readonly ticks = periodic(async () => this.tick(), { everyMs: TICK_MS });
+
+  /** Follows the journal until `stop`. */
+  readonly start = this.ticks.start;
+  readonly stop = this.ticks.stop;
 
   /** `now` returns milliseconds that never go back. */
   constructor(
     private readonly journal: Pick<CheckInJournal, 'ageMs'>,
     private readonly now: () => number = () => performance.now(),
   ) {}
-
-  /** Follows the journal until `stop`. */
-  start(): void {
-    this.timer ??= setInterval(() => this.tick(), TICK_MS);
-  }
-
-  stop(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
-  }
 
   /** Records up to when the journal is uploaded now. */
   tick(): void {

@@ -71,12 +71,3 @@ it('has a figure in the process that tells, and none in the others', async () =>
   expect(await quiet.metrics.registry.metrics()).not.toContain('sluice_clock_difference_seconds');
   expect(quiet.warnings).toEqual([]);
 });
-
-it('compares no more once it is stopped', async () => {
-  const { state, watch } = setUp();
-  await watch.start();
-  watch.stop();
-  const { comparisons } = state;
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(state.comparisons).toBe(comparisons);
-});

@@ -282,19 +282,6 @@ describe('a driver', () => {
     expect(calls.slice(-2)).toEqual(['a', 'b']);
     expect(calls.filter((call) => call === 'time')).toHaveLength(1);
   });
-
-  it('takes its next turn when the ledger is there again', async () => {
-    let turns = 0;
-    const time = async () => {
-      if (turns++ === 0) throw ledgerAway();
-      return COUNTED_MS;
-    };
-    const { driver, calls } = setUp({ plans: ['a'], time });
-    driver.start();
-    await eventually('a plan was driven', async () => calls.includes('a'), 5000);
-    await driver.stop();
-    expect(calls.filter((call) => call === 'a')).toEqual(['a']);
-  });
 });
 
 describe('many plans that are due at once (§27.2)', () => {

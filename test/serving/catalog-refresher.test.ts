@@ -203,32 +203,6 @@ describe('from start to stop', () => {
     await refresher.stop();
   });
 
-  it('a poll follows a poll, never before it has ended, also after one that failed', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { refresher, engine, ledger, publish, served } = await polledNode();
-    refresher.start(engine);
-    ledger.fault = ledgerAway();
-    vi.advanceTimersByTime(POLL_WITHIN_MS);
-    await settle();
-    expect(ledger.polls).toBe(1);
-    ledger.fault = undefined;
-    publish(2);
-    ledger.hold();
-    vi.advanceTimersByTime(POLL_WITHIN_MS);
-    await settle();
-    expect(ledger.polls).toBe(2);
-    vi.advanceTimersByTime(10 * POLL_WITHIN_MS);
-    await settle();
-    expect(ledger.polls).toBe(2);
-    ledger.release();
-    await settle();
-    expect(served()).toEqual([2, 2, 2]);
-    vi.advanceTimersByTime(POLL_WITHIN_MS);
-    await settle();
-    expect(ledger.polls).toBe(3);
-    await refresher.stop();
-  });
-
   it('a stop waits for the poll under way and its loads, and none begins after it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { refresher, engine, ledger, publish, served } = await polledNode();

@@ -2,6 +2,7 @@
 // trial write shows whether it takes writes, also where nobody writes.
 
 import { LockedTooLong, Overloaded, Unavailable } from '../../contract/store-fault.ts';
+import { periodic } from '../../flow/periodic.ts';
 import { StoreHealth, type StoreName } from '../../observe/store-health.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';
@@ -68,20 +69,18 @@ export function watchStore<Port extends StorePort>(
   metrics.storeUp.set(store, () => (health.isLost ? 0 : 1));
   metrics.storeFull.set(store, () => (health.isFull ? 1 : 0));
   metrics.storeRefusingWrites.set(store, () => (health.refusesWrites ? 1 : 0));
-  let isProbing = false;
-  const writes = new WriteTrial(port, health);
   const probe = async (): Promise<void> => {
-    if (isProbing || health.silentMs < PROBE_INTERVAL_MS) return;
-    isProbing = true;
+    if (health.silentMs < PROBE_INTERVAL_MS) return;
     if (await port.isReachable()) health.succeeded();
     else health.failed(port.lastFailure?.() ?? new Error('timeout'));
-    isProbing = false;
   };
-  const timer = setInterval(() => {
-    void probe();
-    void writes.tryIfDue();
-  }, PROBE_INTERVAL_MS).unref();
-  const stopWatching = () => clearInterval(timer);
+  const watches = [probe, trialOf(port, health)].map((watch) =>
+    periodic(watch, { everyMs: PROBE_INTERVAL_MS }),
+  );
+  for (const watch of watches) watch.start();
+  const stopWatching = () => {
+    for (const watch of watches) void watch.stop();
+  };
   const observe = (operation: string, seconds: number) => {
     if (!WAITING.has(operation)) metrics.storeSeconds.observe({ store, operation }, seconds);
   };
@@ -92,31 +91,20 @@ export function watchStore<Port extends StorePort>(
   };
 }
 
-/** Trial writes to one store. */
-class WriteTrial {
-  private isTrying = false;
-  private triedAt = performance.now();
-
-  constructor(
-    private readonly port: StorePort,
-    private readonly health: StoreHealth,
-  ) {}
-
-  /** Tries a write if the last one is long ago, or the store refuses them. Never rejects. */
-  async tryIfDue(): Promise<void> {
-    const { port, health } = this;
-    const isDue = health.refusesWrites || performance.now() - this.triedAt >= TRIAL_INTERVAL_MS;
-    if (port.tryWrite === undefined || this.isTrying || health.isLost || !isDue) return;
-    this.isTrying = true;
-    this.triedAt = performance.now();
+/** Returns what tries a write if the last one is long ago, or the store refuses them. It never rejects. */
+function trialOf(port: StorePort, health: StoreHealth): () => Promise<void> {
+  let triedAt = performance.now();
+  return async () => {
+    const isDue = health.refusesWrites || performance.now() - triedAt >= TRIAL_INTERVAL_MS;
+    if (port.tryWrite === undefined || health.isLost || !isDue) return;
+    triedAt = performance.now();
     try {
       await port.tryWrite(health.isFull);
       health.tookWrite();
     } catch (error) {
       if (isOutage(error)) health.failed(error);
     }
-    this.isTrying = false;
-  }
+  };
 }
 
 type CallNotes = {

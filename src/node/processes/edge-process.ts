@@ -276,7 +276,7 @@ async function stopServing(devices: DeviceSide, fleet: Fleet, work: Work): Promi
 }
 
 async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
-  stores.recorded.stop();
+  void stores.recorded.stop();
   const { checkInSender, failureSender } = work;
   const stopped = Promise.all([
     ...[checkInSender.stop(), failureSender.stop()],
