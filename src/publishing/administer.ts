@@ -66,22 +66,14 @@ export class Administer {
     return isFailure(key) ? key : { ...key, secret };
   }
 
-  private propagating<Value>(
+  private async propagating<Value>(
     outcome: Outcome<Changed<Value>>,
-    actor: Actor,
+    { requestId }: Actor,
   ): Promise<Outcome<Value>> {
-    return propagated(outcome, this.propagate, actor);
+    if (isFailure(outcome)) return outcome;
+    await this.propagate(outcome.changed, requestId);
+    return outcome.value;
   }
-}
-
-async function propagated<Value>(
-  outcome: Outcome<Changed<Value>>,
-  propagate: PropagateChange,
-  { requestId }: Actor,
-): Promise<Outcome<Value>> {
-  if (isFailure(outcome)) return outcome;
-  await propagate(outcome.changed, requestId);
-  return outcome.value;
 }
 
 // Reads for the console that the ledger alone cannot answer: apps, channels and releases, with standings.
