@@ -37,6 +37,11 @@ export type UnpublishedRelease = Answer<'UnpublishedRelease'>;
 /** A problem of a release. */
 export type Finding = Answer<'Finding'>;
 
+/** Returns a finding that is a warning. */
+export function warning(path: string, message: string): Finding {
+  return { path, severity: 'warning', message };
+}
+
 /** Effect of a change on the devices seen in the last 30 days. */
 export type Effect = Answer<'Effect'>;
 

@@ -3,7 +3,7 @@
 // tried, or that waits for an approval, is counted after the transaction, without its locks.
 
 import type { Principal } from '../access/api-keys.ts';
-import type { Effect, Finding, RunnerEffect } from '../contract/dry-run.ts';
+import { type Effect, type Finding, type RunnerEffect, warning } from '../contract/dry-run.ts';
 import { type Failure, isFailure, type Outcome } from '../contract/failure.ts';
 import type { AskedOperation, Release } from '../contract/resource.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
@@ -149,7 +149,7 @@ async function seenAgain<Input, Value>(
 
 /** Returns what speaks against a release beside the others of its channel, or against its rollback. */
 function findingsOf(seen: Seen): readonly Finding[] {
-  const warnings = seen.concerns.map((each): Finding => ({ ...each, severity: 'warning' }));
+  const warnings = seen.concerns.map(({ path, message }) => warning(path, message));
   if (seen.start !== undefined) return warnings;
   const changed = changedIn(seen);
   const elsewhere = changed.status === 'rolled_back' ? seen.alsoOn.map(stillServed) : [];
@@ -166,6 +166,6 @@ function changedIn({ places, version }: Seen): SnapshotRelease {
 }
 
 function stillServed(channel: string): Finding {
-  const message = `The channel ${channel} goes on serving this version: roll it back there as well`;
-  return { path: 'version', severity: 'warning', message };
+  const told = `The channel ${channel} goes on serving this version: roll it back there as well`;
+  return warning('version', told);
 }

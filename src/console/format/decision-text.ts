@@ -7,9 +7,11 @@ import type {
   ExplainedDecision,
 } from '../../contract/console-fleet.ts';
 import type { Explanation, ListedCandidate, Reason } from '../../contract/explanation.ts';
+import { wordFor } from '../../contract/text.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 
-const SENTENCES: Readonly<Record<Exclude<Reason, 'offered'>, string>> = {
+const SENTENCES: Readonly<Record<Reason, string>> = {
+  offered: 'The newest release that it can have.',
   'up-to-date': 'No newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
   'not-targeted': 'The newest release is not meant for devices like this one.',
@@ -29,10 +31,10 @@ export function reasonText(decision: ExplainedDecision): string {
       'below that it can have.'
     );
   }
-  if (offer !== null || reason === 'offered') return 'The newest release that it can have.';
-  if (reason === 'up-to-date') return keptBackText(decision) ?? SENTENCES[reason];
+  if (offer !== null) return SENTENCES.offered;
   // A page loaded before an upgrade of the service may receive an unknown reason.
-  return Object.hasOwn(SENTENCES, reason) ? SENTENCES[reason] : reason;
+  const sentence = wordFor(SENTENCES, reason);
+  return reason === 'up-to-date' ? (keptBackText(decision) ?? sentence) : sentence;
 }
 
 const KEPT_BACK: Readonly<Record<string, string>> = {
@@ -80,11 +82,8 @@ export function troubleText(
 /** Says for a list why a device gets what it gets. */
 export function briefReasonText({ device, offer, reason, why }: BriefDecision): string {
   if (device === null) return 'No device with this id is on record.';
-  if (offer !== null) return 'The newest release that it can have.';
-  if (why !== null) return why;
-  return reason !== null && Object.hasOwn(SENTENCES, reason)
-    ? SENTENCES[reason as keyof typeof SENTENCES]
-    : (reason ?? '');
+  if (offer !== null) return SENTENCES.offered;
+  return why ?? wordFor(SENTENCES, reason ?? '');
 }
 
 // Buckets of devices in a rollout, as percentages of the fleet.
@@ -130,14 +129,10 @@ function decisionText(runs: string, decision: ExplainedDecision): string {
   );
 }
 
-const TOLD_TEXTS: Readonly<Record<string, string>> = {
-  offered: 'The newest release that it can have.',
-  'up-to-date': 'No newer release is being offered on its channel.',
-  'no-artifact': 'No newer release has an artifact for its platform and architecture.',
+const TOLD_TEXTS: typeof SENTENCES = {
+  ...SENTENCES,
   'not-targeted': 'The newest release is not meant for a device without labels.',
   'outside-cohort': 'The newest release is rolling out, and would not reach this device yet.',
-  'rolled-back-without-fallback':
-    'Its release was rolled back, and there is no older one to send it down to.',
 };
 
 /** Returns why a described device would get what it would get. */
@@ -145,7 +140,7 @@ export function toldText({ reason, update }: Explanation['decision']): string {
   if (update?.allowDowngrade === true) {
     return 'Its release was rolled back, so it is sent down to the newest release below.';
   }
-  return TOLD_TEXTS[reason] ?? reason;
+  return wordFor(TOLD_TEXTS, reason);
 }
 
 /** Returns the verdict about a release for the device, with its bucket if that is the reason. */

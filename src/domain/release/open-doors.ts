@@ -1,7 +1,7 @@
 // Ways around the approvals of a channel: what one person publishes on a channel without approvals also
 // reaches the devices of those that follow it, whatever they ask for (docs/contract.md 33.12).
 
-import type { Finding } from '../../contract/dry-run.ts';
+import { type Finding, warning } from '../../contract/dry-run.ts';
 import type { Channel } from '../../contract/resource.ts';
 
 type Settings = Pick<Channel, 'name' | 'approvals' | 'follows'>;
@@ -15,13 +15,12 @@ export function openDoors(channel: Settings, others: readonly Settings[]): reado
   return others.flatMap((other): Finding[] => {
     const deed = 'what one person publishes';
     if (isOpen(channel, other)) {
-      const message = `${other.name} asks for no approvals: ${deed} there reaches the devices of ${name}`;
-      return [{ path: 'follows', severity: 'warning', message }];
+      const asks = `${other.name} asks for no approvals`;
+      return [warning('follows', `${asks}: ${deed} there reaches the devices of ${name}`)];
     }
     if (!isOpen(other, channel)) return [];
     const asks = `${other.name} asks for approvals and follows ${name}`;
-    const message = `${asks}: ${deed} here reaches its devices`;
-    return [{ path: 'approvals', severity: 'warning', message }];
+    return [warning('approvals', `${asks}: ${deed} here reaches its devices`)];
   });
 }
 

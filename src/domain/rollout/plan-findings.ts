@@ -1,7 +1,7 @@
 // Warnings about a plan before it is created: its first effect, and what its guards cannot do.
 
 import { SIGNALS } from '../../contract/choice.ts';
-import type { Finding } from '../../contract/dry-run.ts';
+import { type Finding, warning } from '../../contract/dry-run.ts';
 import type { RolloutPlan, Signal } from '../../contract/rollout-plan.ts';
 
 type FoundPlan = Pick<
@@ -101,8 +101,4 @@ function shortHolds(plan: GuardedPlan): Finding[] {
 
 function limited({ guards }: Pick<FoundPlan, 'guards'>): readonly Signal[] {
   return SIGNALS.filter((signal) => guards?.[`${signal}Percent`] !== undefined);
-}
-
-function warning(path: string, message: string): Finding {
-  return { path, severity: 'warning', message };
 }

@@ -1,7 +1,7 @@
 // Findings in build numbers: a client of Sparkle compares that of its own app with that of the appcast, and
 // installs only what is above.
 
-import type { Finding } from '../../../contract/dry-run.ts';
+import { type Finding, warning } from '../../../contract/dry-run.ts';
 import { NO_ARCH, UNIVERSAL } from '../../decision/artifact/fold-arch.ts';
 import {
   type ExaminedArtifact,
@@ -33,7 +33,7 @@ function notAbove({ version, artifacts, earlier }: ExaminedRelease): readonly Fi
     const what =
       buildVersion === undefined ? 'Is missing, so that the version counts' : `Is ${own}`;
     const message = `${what}, and ${other.version} has ${other.build}: Sparkle installs only what is above`;
-    return [{ path: `artifacts.${index}.buildVersion`, severity: 'warning', message }];
+    return [warning(`artifacts.${index}.buildVersion`, message)];
   });
 }
 

@@ -2,7 +2,7 @@
 // file runs the other version afterwards, and is offered the new one at every check, for ever.
 
 import { parseUrl } from '../../../contract/address.ts';
-import type { Finding } from '../../../contract/dry-run.ts';
+import { type Finding, warning } from '../../../contract/dry-run.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
 import type { Version } from '../../decision/version.ts';
@@ -51,8 +51,8 @@ const HEX_SHA512_LENGTH = 128;
 
 function fileOf(version: string, index: number, field: Field): Finding {
   const what =
-    field === 'url' ? `Is a file of ${version}, by its address` : `Is that of a file of ${version}`;
-  const message = `${what}: ${INSTALLED_FOR_EVER}`;
+    field === 'url' ? `a file of ${version}, by its address` : `that of a file of ${version}`;
+  const message = `Is ${what}: ${INSTALLED_FOR_EVER}`;
   return { path: `artifacts.${index}.${field}`, severity: 'error', message };
 }
 
@@ -93,8 +93,7 @@ function namesOtherVersion(release: ExaminedRelease): readonly Finding[] {
   return names.flatMap(({ told, isOwn, isPackage }, index): Finding[] => {
     const isKnown = told.some((text) => earlier.some((other) => areNumbersOf(text, other.version)));
     if (isOwn || told.length === 0 || (isTold && !isPackage && !isKnown)) return [];
-    const message = `Names another version: ${told.join(', ')}`;
-    return [{ path: `artifacts.${index}.url`, severity: 'warning', message }];
+    return [warning(`artifacts.${index}.url`, `Names another version: ${told.join(', ')}`)];
   });
 }
 

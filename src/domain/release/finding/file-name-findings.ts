@@ -1,6 +1,6 @@
-// Findings in the file names of a release, for dry runs, webhook answers and the command line.
+// Findings in the file names of a release.
 
-import type { Finding } from '../../../contract/dry-run.ts';
+import { type Finding, warning } from '../../../contract/dry-run.ts';
 import type { Artifact } from '../../../contract/resource.ts';
 import { foldPlatform } from '../../decision/artifact/artifact.ts';
 import { artifactFormat, decodedFileName } from '../../decision/artifact/artifact-format.ts';
@@ -9,12 +9,11 @@ import { type AssetTarget, classifyAssets } from '../asset/classify-assets.ts';
 import type { NoArtifact } from '../asset/no-artifact.ts';
 import { readAsset } from '../asset/read-asset.ts';
 import { archesBeside, runsOnEveryArch } from '../asset/runs-on-every-arch.ts';
-
-/** Fields of an artifact that are compared with its file name. */
-export type NamedArtifact = Pick<Artifact, 'platform' | 'arch' | 'url' | 'format'>;
+import type { ExaminedRelease } from './examined-release.ts';
 
 /** Returns the findings in the file names of a release's artifacts. */
-export function fileNameFindings(artifacts: readonly NamedArtifact[]): readonly Finding[] {
+export function fileNameFindings(release: ExaminedRelease): readonly Finding[] {
+  const artifacts = release.artifacts.map(({ artifact }) => artifact);
   const names = artifacts.map(({ url }) => (url === undefined ? '' : decodedFileName(url)));
   const targets = classifyAssets(names);
   return artifacts.flatMap((artifact, index): readonly Finding[] => {
@@ -22,8 +21,7 @@ export function fileNameFindings(artifacts: readonly NamedArtifact[]): readonly 
     const none = noArtifact(artifact, name, names);
     if (none !== undefined) return [{ path: `artifacts.${index}.url`, ...none }];
     const message = archMismatch(artifact, target, artifacts);
-    if (message === undefined) return [];
-    return [{ path: `artifacts.${index}.arch`, severity: 'warning', message }];
+    return message === undefined ? [] : [warning(`artifacts.${index}.arch`, message)];
   });
 }
 
@@ -40,7 +38,7 @@ const NO_ARTIFACT: Readonly<Record<NoArtifact, Judgement>> = {
 };
 
 function noArtifact(
-  { url, format }: NamedArtifact,
+  { url, format }: Artifact,
   name: string,
   names: readonly string[],
 ): Judgement | undefined {
@@ -58,9 +56,9 @@ function noArtifact(
 
 /** Returns what is wrong with an artifact's architecture; `target` is what the file names show. */
 function archMismatch(
-  artifact: NamedArtifact,
+  artifact: Artifact,
   target: AssetTarget | undefined,
-  artifacts: readonly NamedArtifact[],
+  artifacts: readonly Artifact[],
 ): string | undefined {
   const platform = foldPlatform(artifact.platform);
   const arch = foldArch(artifact.arch, platform);

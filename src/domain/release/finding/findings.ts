@@ -7,18 +7,17 @@ import type { SnapshotRelease } from '../../decision/serving-snapshot.ts';
 import { parseVersion, type Version } from '../../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { BUILD_NUMBER_RULES } from './build-number-rules.ts';
-import { COVERAGE_RULES } from './coverage-rules.ts';
 import { EARLIER_FILE_RULES } from './earlier-file-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
 import { fileNameFindings } from './file-name-findings.ts';
 import { minimumFindings } from './minimum-reach.ts';
-import { VERSION_RULES } from './version-rules.ts';
+import { COVERAGE_RULES, VERSION_RULES } from './release-rules.ts';
 
 const RULES: readonly FindingRule[] = [
   ...VERSION_RULES,
   ...ARTIFACT_RULES,
   ...EARLIER_FILE_RULES,
-  ({ artifacts }) => fileNameFindings(artifacts.map(({ artifact }) => artifact)),
+  fileNameFindings,
   ...BUILD_NUMBER_RULES,
   ...COVERAGE_RULES,
 ];

@@ -1,7 +1,7 @@
 // Whether each device below the minimum version of a channel is offered a release that meets it. Those below
 // are required to update (docs/contract.md 13.5); where no such release is at 100 %, some of them get none.
 
-import type { Finding } from '../../../contract/dry-run.ts';
+import { type Finding, warning } from '../../../contract/dry-run.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../decision/serving-snapshot.ts';
 import { compareVersions, parseVersion, type Version } from '../../decision/version.ts';
 
@@ -35,7 +35,7 @@ export function minimumFindings(
   if (widest === undefined || reachOf(widest) > 100) return [];
   const message = `Devices below ${minimum.canonical}, the minimum version of the channel, must update, and `;
   const path = version === undefined ? 'minimumSupportedVersion' : 'rollout';
-  return [{ path, severity: 'warning', message: message + rest(widest) }];
+  return [warning(path, message + rest(widest))];
 }
 
 /** Returns how far a release reaches: above 100 only when every device is offered it. */

@@ -1,9 +1,10 @@
-// Findings in the list of artifacts as a whole: which devices it leaves out.
+// Findings in a release as a whole: in its version, and in its list of artifacts: which devices it leaves out.
 
-import type { Finding } from '../../../contract/dry-run.ts';
+import { type Finding, warning } from '../../../contract/dry-run.ts';
 import { foldPlatform } from '../../decision/artifact/artifact.ts';
 import { foldArch, NO_ARCH, UNIVERSAL } from '../../decision/artifact/fold-arch.ts';
 import type { SnapshotRelease } from '../../decision/serving-snapshot.ts';
+import { compareVersions } from '../../decision/version.ts';
 import {
   type ExaminedArtifact,
   type ExaminedRelease,
@@ -12,6 +13,7 @@ import {
 } from './examined-release.ts';
 import { isSparkleFormat } from './sparkle-format.ts';
 
+const STABLE = 'stable';
 const MAC = 'darwin';
 /** Arches on which a universal file for macOS runs. */
 const MAC_ARCHES = ['x86_64', 'aarch64'];
@@ -20,19 +22,49 @@ const MAC_ARCHES = ['x86_64', 'aarch64'];
 const ANY_APPCAST: ReadonlySet<string> = new Set([UNIVERSAL, NO_ARCH, 'x86_64']);
 const APPLE_SILICON = 'aarch64';
 
+export const VERSION_RULES: readonly FindingRule[] = [
+  about('version', ({ version, newest }) =>
+    newest === undefined || compareVersions(version, newest.version) > 0
+      ? undefined
+      : `Is below ${newest.release.version}, the newest published release of the channel: devices that ` +
+        'can have that one are not offered it',
+  ),
+  about('version', ({ version, channel }) =>
+    channel === STABLE && version.prerelease.length > 0
+      ? `Is a prerelease, on the channel ${STABLE}`
+      : undefined,
+  ),
+  about('version', ({ version }) =>
+    version.parts[3] === 0
+      ? undefined
+      : 'Has four parts: Tauri and electron-updater cannot read it, and are offered an older release',
+  ),
+];
+
 export const COVERAGE_RULES: readonly FindingRule[] = [
-  noArtifacts,
+  about('artifacts', ({ artifacts }) =>
+    artifacts.length === 0 ? 'There are no files: no device can be offered it' : undefined,
+  ),
   leftOut,
-  onlyForPeople,
+  about('artifacts', ({ artifacts }) => {
+    const forMac = artifacts.filter(({ platform }) => platform === MAC);
+    return forMac.length > 0 && forMac.every(isForPeople)
+      ? 'For macOS there is only dmg or pkg, which most updaters cannot install'
+      : undefined;
+  }),
   notInAppcast,
 ];
 
-function noArtifacts({ artifacts }: ExaminedRelease): readonly Finding[] {
-  return artifacts.length === 0 ? [warning('There are no files: no device can be offered it')] : [];
+/** Makes a rule that warns of one fault; `fault` returns undefined if the release has it not. */
+function about(path: string, fault: (release: ExaminedRelease) => string | undefined): FindingRule {
+  return (release) => {
+    const message = fault(release);
+    return message === undefined ? [] : [warning(path, message)];
+  };
 }
 
 function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
-  // `noArtifacts` already reports an empty list.
+  // An empty list is a finding by itself.
   if (newest === undefined || artifacts.length === 0) return [];
   const left = new Map<string, string>();
   for (const each of newest.release.artifacts) {
@@ -42,13 +74,7 @@ function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
     const target = arch === NO_ARCH ? platform : `${platform}/${arch}`;
     left.set(target, `${target} has no file, but ${newest.release.version} had one`);
   }
-  return [...left.values()].map(warning);
-}
-
-function onlyForPeople({ artifacts }: ExaminedRelease): readonly Finding[] {
-  const forMac = artifacts.filter(({ platform }) => platform === MAC);
-  if (forMac.length === 0 || !forMac.every(isForPeople)) return [];
-  return [warning('For macOS there is only dmg or pkg, which most updaters cannot install')];
+  return [...left.values()].map((message) => warning('artifacts', message));
 }
 
 /** Tells which appcast leaves the release out where its address names no arch. */
@@ -71,7 +97,7 @@ function notInAppcast({ artifacts, others, earlier }: ExaminedRelease): readonly
     const told = [...new Set(arches)].join(' and ');
     const name = platform === MAC ? 'appcast.xml' : 'appcast-windows.xml';
     const message = `Without ?arch= ${name} leaves it out: its files for Sparkle are for ${told} alone`;
-    return [warning(message)];
+    return [warning('artifacts', message)];
   });
 }
 
@@ -87,8 +113,4 @@ function covers(artifacts: readonly ExaminedArtifact[], platform: string, arch: 
   );
   if (arches.has(arch) || arches.has(UNIVERSAL) || arches.has(NO_ARCH)) return true;
   return platform === MAC && arch === UNIVERSAL && MAC_ARCHES.every((each) => arches.has(each));
-}
-
-function warning(message: string): Finding {
-  return { path: 'artifacts', severity: 'warning', message };
 }
