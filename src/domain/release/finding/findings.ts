@@ -7,17 +7,15 @@ import type { SnapshotRelease } from '../../decision/serving-snapshot.ts';
 import { parseVersion, type Version } from '../../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { BUILD_NUMBER_RULES } from './build-number-rules.ts';
-import { EARLIER_FILE_RULES } from './earlier-file-rules.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
-import { fileNameFindings } from './file-name-findings.ts';
+import { FILE_RULES } from './file-rules.ts';
 import { minimumFindings } from './minimum-reach.ts';
 import { COVERAGE_RULES, VERSION_RULES } from './release-rules.ts';
 
 const RULES: readonly FindingRule[] = [
   ...VERSION_RULES,
   ...ARTIFACT_RULES,
-  ...EARLIER_FILE_RULES,
-  fileNameFindings,
+  ...FILE_RULES,
   ...BUILD_NUMBER_RULES,
   ...COVERAGE_RULES,
 ];

@@ -1,20 +1,30 @@
-// Findings in files of another version that are published under a new one. A device that installs such a
-// file runs the other version afterwards, and is offered the new one at every check, for ever.
+// Findings in files: those of another version, and what file names tell. A device that installs a file of
+// another version runs that version afterwards, and is offered the new one at every check, for ever.
 
 import { parseUrl } from '../../../contract/address.ts';
 import { type Finding, warning } from '../../../contract/dry-run.ts';
 import type { Artifact } from '../../../contract/resource.ts';
-import { decodedFileName } from '../../decision/artifact/artifact-format.ts';
+import { foldPlatform } from '../../decision/artifact/artifact.ts';
+import { artifactFormat, decodedFileName } from '../../decision/artifact/artifact-format.ts';
+import { foldArch, knownArch, NO_ARCH, UNIVERSAL } from '../../decision/artifact/fold-arch.ts';
 import type { Version } from '../../decision/version.ts';
+import { type AssetTarget, classifyAssets } from '../asset/classify-assets.ts';
 import {
   areNumbersOf,
   isNameOfVersion,
   numbersInName,
   versionInPackageName,
 } from '../asset/name-version.ts';
+import type { NoArtifact } from '../asset/no-artifact.ts';
+import { readAsset } from '../asset/read-asset.ts';
+import { archesBeside, runsOnEveryArch } from '../asset/runs-on-every-arch.ts';
 import type { ExaminedArtifact, ExaminedRelease, FindingRule } from './examined-release.ts';
 
-export const EARLIER_FILE_RULES: readonly FindingRule[] = [hasEarlierFile, namesOtherVersion];
+export const FILE_RULES: readonly FindingRule[] = [
+  hasEarlierFile,
+  namesOtherVersion,
+  fileNameFindings,
+];
 
 const INSTALLED_FOR_EVER =
   'devices install that version again at every check, and never get this one';
@@ -121,3 +131,68 @@ function versionsIn({ artifact: { url }, format }: ExaminedArtifact, version: Ve
 function tagIn(url: string): string {
   return /\/releases\/download\/([^/]+)\//.exec(url)?.[1] ?? '';
 }
+
+/** Returns the findings in the file names of a release's artifacts. */
+function fileNameFindings(release: ExaminedRelease): readonly Finding[] {
+  const artifacts = release.artifacts.map(({ artifact }) => artifact);
+  const names = artifacts.map(({ url }) => (url === undefined ? '' : decodedFileName(url)));
+  const targets = classifyAssets(names);
+  return artifacts.flatMap((artifact, index): readonly Finding[] => {
+    const [name = '', target] = [names[index], targets[index]];
+    const none = noArtifact(artifact, name, names);
+    if (none !== undefined) {
+      const severity = none === 'unknown-ending' ? 'warning' : 'error';
+      return [{ path: `artifacts.${index}.url`, severity, message: NO_ARTIFACT[none] }];
+    }
+    const message = archMismatch(artifact, target, artifacts);
+    return message === undefined ? [] : [warning(`artifacts.${index}.arch`, message)];
+  });
+}
+
+const NO_ARTIFACT: Readonly<Record<NoArtifact, string>> = {
+  metadata: 'Is no file that devices install: it belongs to another one, by its name',
+  part: 'Is a part of a file that was split',
+  incomplete: 'Is no full package, which would be named …-full.nupkg',
+  'unknown-ending': 'Has an ending that no format is known by',
+};
+
+function noArtifact(
+  { url, format }: Artifact,
+  name: string,
+  names: readonly string[],
+): NoArtifact | undefined {
+  if (url === undefined) return undefined;
+  // The publisher set another format than the name shows, and knows better.
+  const isOwnFormat = format !== undefined && artifactFormat({ url }) !== format.toLowerCase();
+  if (isOwnFormat) return undefined;
+  const reading = readAsset(name);
+  const none = 'none' in reading ? reading.none : undefined;
+  const hasNoEnding = 'none' in reading ? none === 'unknown-ending' : reading.ending === '';
+  const [whole] = /^.*(?=\.)/s.exec(name) ?? [];
+  if (hasNoEnding && whole !== undefined && names.includes(whole)) return 'metadata';
+  return none === 'no-platform' ? undefined : none;
+}
+
+/** Returns what is wrong with an artifact's architecture; `target` is what the file names show. */
+function archMismatch(
+  artifact: Artifact,
+  target: AssetTarget | undefined,
+  artifacts: readonly Artifact[],
+): string | undefined {
+  const platform = foldPlatform(artifact.platform);
+  const arch = foldArch(artifact.arch, platform);
+  if (arch !== NO_ARCH) {
+    return target?.arch === arch && knownArch(arch, platform) === undefined
+      ? `Is not known: only devices that tell ${arch} are offered this file`
+      : undefined;
+  }
+  if (target?.arch === UNIVERSAL) return undefined;
+  if (target?.arch !== undefined && target.platform === platform) {
+    return `Is missing, while the names of the files tell ${target.arch}: ${FOR_ALL}`;
+  }
+  if (runsOnEveryArch(artifact, artifacts)) return undefined;
+  const named = archesBeside(platform, artifacts).join(', ');
+  return `Is missing, while other artifacts for ${platform} name theirs (${named}): ${FOR_ALL}`;
+}
+
+const FOR_ALL = 'devices of every architecture are offered this file';
