@@ -1,10 +1,11 @@
-// Commands of the operator: they set up organizations, apps, channels, keys and webhooks, and look after the
-// service.
+// Commands of the operator: they set up organizations, apps, channels, keys, webhooks and tokens of edges, and
+// look after the service.
 
 import type { Command } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
 import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
+import type { ListedEdgeToken } from '../../contract/edge.ts';
 import { KEY_RIGHTS } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';
@@ -12,11 +13,9 @@ import { backupFile } from '../call/backup-file.ts';
 import { choice, names, type Options, query, wholeNumber } from '../call/options.ts';
 import { callInParts, type ServiceClient } from '../call/service-client.ts';
 import { findingsText } from '../print/findings-text.ts';
-import { fieldColumns, printAnswer, printTable } from '../print/print-answer.ts';
-import { addAuditCommand } from './audit-command.ts';
+import { type Column, fieldColumns, printAnswer, printTable } from '../print/print-answer.ts';
 import { addDeviceRecordCommands } from './device-commands.ts';
-import { addEdgeCommands } from './edge-commands.ts';
-import { addListCommands } from './list-commands.ts';
+import { addAuditCommand, addListCommands, listing, STATE } from './list-commands.ts';
 import { addNotifyCommands } from './notify-commands.ts';
 
 const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
@@ -253,4 +252,37 @@ function addAccountCommands(program: Command, connect: Connect): void {
     );
   link('reset-password', 'make a link that sets a new password; it works once, for an hour');
   link('recover', 'make a link that removes lost passkeys; it works once, for a day');
+}
+
+const EDGE_COLUMNS: readonly Column<ListedEdgeToken>[] = [
+  ...fieldColumns('id', 'name'),
+  { label: 'organization', value: ({ org }) => org ?? 'all' },
+  { label: 'begins with', value: ({ prefix }) => prefix },
+  STATE,
+  { label: 'created', value: ({ createdAt }) => createdAt },
+];
+
+function addEdgeCommands(program: Command, connect: Connect): void {
+  const group = program.command('edge-token').description('tokens by which edges follow');
+  const create = group
+    .command('create')
+    .description('make a token for edges; it is shown this once')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--org <id>', 'only organization whose apps its edges serve')
+    .option('--all', 'let its edges serve the apps of all organizations');
+  asking(create, connect, ({ name, org, all }) => {
+    if ((org === undefined) === (all === undefined)) {
+      create.error("error: either option '--org <id>' or option '--all' is needed");
+    }
+    return send('POST', 'edge-tokens', { name, org: org ?? null });
+  });
+  listing(group.command('list').description('list the tokens of edges'), connect, {
+    path: () => 'edge-tokens',
+    rows: ({ edgeTokens }: ConsoleAnswers['GET edge-tokens']) => edgeTokens,
+    as: 'tokens',
+    columns: EDGE_COLUMNS,
+  });
+  const revoke = group.command('revoke <token-id>');
+  revoke.description('revoke a token, within five seconds');
+  asking(revoke, connect, (_options, [id = '']) => send('POST', 'edge-tokens/revoke', { id }));
 }

@@ -1,11 +1,11 @@
-// Commands that list what an operator has set up, as tables.
+// Commands that list what an operator has set up, and who changed what, as tables.
 
 import type { Command } from 'commander';
-import type { ConsoleAnswers, SessionState } from '../../contract/console.ts';
-import type { ListedChannel, ListedKey } from '../../contract/resource.ts';
+import type { AuditPage, ConsoleAnswers, SessionState } from '../../contract/console.ts';
+import type { AuditEntry, ListedChannel, ListedKey } from '../../contract/resource.ts';
 import { asking, type Connect, send } from '../call/asking.ts';
-import { type Options, query } from '../call/options.ts';
-import { type Column, fieldColumns, printTable } from '../print/print-answer.ts';
+import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
+import { type Column, fieldColumns, printTable, valueText } from '../print/print-answer.ts';
 
 /** Groups of commands that get one which lists. */
 type Groups = Readonly<Record<'org' | 'app' | 'channel' | 'key', Command>>;
@@ -90,4 +90,51 @@ export function listing<Answer, Row>(
 
 function ofOrganization(command: Command): Command {
   return command.requiredOption('--org <id>', 'organization');
+}
+
+const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
+  ...fieldColumns('at'),
+  { label: 'who', value: ({ actor }) => actor },
+  { label: 'what', value: ({ action }) => action },
+  { label: 'of', value: ({ subject }) => subject },
+  { label: 'change', value: changeOf, lengthMax: 80 },
+  { label: 'reason', value: ({ reason }) => reason, lengthMax: 60 },
+];
+
+/** Adds the command, which calls the console API. */
+export function addAuditCommand(program: Command, connect: Connect): void {
+  const command = program
+    .command('audit')
+    .description('show who changed what, newest first')
+    .requiredOption('--org <id>', 'organization')
+    .option('--limit <n>', 'how many entries (default: 50, at most 1000)', wholeNumber)
+    .option('--before <page>', 'the page that the one before it names');
+  const showing = { document: withoutIds, text: auditText };
+  asking(command, connect, (options) => send('GET', `audit?${query(options)}`), showing);
+}
+
+/** Returns the entries of a page without their ids, which only paging needs. */
+function withoutIds({ entries }: AuditPage): unknown {
+  return { entries: entries.map(({ id: _, ...entry }) => entry) };
+}
+
+function auditText({ entries, next }: AuditPage, options: Options): string {
+  const table = printTable(AUDIT_COLUMNS, entries, 'no entries');
+  return withNextPage(table, 'audit', options, next === null ? {} : { before: next });
+}
+
+/** Returns the fields that a change set, such as `rolloutPct: 10 -> 25`, or what it made or removed. */
+function changeOf({ before, after }: AuditEntry): string {
+  if (!isRecord(before)) return valueText(after);
+  if (!isRecord(after)) return `${valueText(before)} -> ${valueText(after)}`;
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = names.flatMap((name) => {
+    const [from, to] = [valueText(before[name]), valueText(after[name])];
+    return from === to ? [] : [`${name}: ${from} -> ${to}`];
+  });
+  return changed.join(', ') || '-';
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

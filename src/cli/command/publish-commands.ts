@@ -1,4 +1,4 @@
-// The command that publishes files of a build.
+// Commands that publish: files of a build, and what another channel has.
 
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -20,11 +20,11 @@ import { readNotes } from '../call/text-file.ts';
 import { refuseStaged } from '../call/update-file.ts';
 import { UsageError } from '../call/usage-error.ts';
 import { differenceOf } from '../print/difference.ts';
-import { type FileRow, fileRow, filesText } from '../print/files-table.ts';
 import { effectText, errorsText, findingsText, isError } from '../print/findings-text.ts';
 import { printableText } from '../print/print-answer.ts';
 import { ProgressLine } from '../print/progress-line.ts';
-import { presetOption } from './plan-set-command.ts';
+import { type FileRow, fileRow, filesText, publishedFilesText } from '../print/release-text.ts';
+import { presetOption } from './plan-commands.ts';
 
 /** What the service takes to publish a release. */
 type Publication = Pick<Release, 'app' | 'channel' | 'version'> & {
@@ -38,14 +38,17 @@ type Publication = Pick<Release, 'app' | 'channel' | 'version'> & {
 
 type Labels = Readonly<Record<string, readonly string[]>>;
 
-/** What came of publishing. */
-type PublishAnswer = {
+/** What came of it. */
+type Answer = {
   readonly release: UnpublishedRelease;
-  readonly outcome: 'published' | 'already published' | 'rehearsed' | 'stopped';
-  readonly files: readonly FileRow[];
-  readonly passedOver: readonly PassedOver[];
+  readonly outcome: 'published' | 'already published' | 'promoted' | 'rehearsed' | 'stopped';
   readonly findings: readonly Finding[];
   readonly effect?: DryRunAnswer<unknown>['effect'];
+};
+
+type PublishAnswer = Answer & {
+  readonly files: readonly FileRow[];
+  readonly passedOver: readonly PassedOver[];
 };
 
 const CONFLICT = 409;
@@ -73,8 +76,26 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
   answering(command, connect, publish, { text: textOf, isWell });
 }
 
+/** Adds the command that publishes on a channel what another one has. */
+export function addPromoteCommand(releases: Command, connect: Connect): void {
+  const command = releases
+    .command('promote')
+    .description('publish what one channel has on another')
+    .requiredOption('--app <ref>', 'app')
+    .requiredOption('--from <channel>', 'channel that has the release')
+    .requiredOption('--to <channel>', 'channel that gets it')
+    .requiredOption('--version <version>', 'version')
+    .option('--rollout <percent>', "devices that get it (default: the channel's)", wholeNumber)
+    .addOption(presetOption('--plan <preset>'))
+    .option('--paused', 'offer it to nobody yet')
+    .option('--reason <text>', 'why, for the audit')
+    .option('--force', 'publish although findings are errors')
+    .option('--dry-run', 'say what speaks against it and what it would do, and promote nothing');
+  answering(command, connect, promote, { text: promotedText, isWell });
+}
+
 /** Whether the command ends with code 0: errors that `--force` passed over are none any more. */
-function isWell({ outcome, findings }: PublishAnswer): boolean {
+function isWell({ outcome, findings }: Answer): boolean {
   return outcome !== 'stopped' && (outcome !== 'rehearsed' || !findings.some(isError));
 }
 
@@ -216,8 +237,8 @@ function addLabel(text: string, labels: Labels = {}): Labels {
   return { ...labels, [key]: [...before, ...values.split(',')] };
 }
 
-/** Returns what became of it; the files and findings were said before. */
-function textOf({ release, outcome, findings, effect }: PublishAnswer): string {
+/** Returns what became of it; what publishes a build has said the files and findings before. */
+function textOf({ release, outcome, findings, effect }: Answer): string {
   const { app, channel, version, status, rolloutPct } = release;
   const effects = effect === undefined ? [] : [effectText(version, effect)];
   const serving = outcome === 'stopped' ? errorsText(findings) : `${status}, ${rolloutPct} %`;
@@ -232,4 +253,38 @@ function builtText(
 ): string {
   const skipped = passedOver.map(({ file, reason }) => `passed over: ${file}: ${reason}`);
   return [filesText(files), ...skipped.map(printableText), ...findings].join('\n');
+}
+
+/** Promotes a release unless devices would fail; says first what a dry run finds. */
+async function promote(
+  client: ServiceClient,
+  { paused, plan: preset, dryRun, force, ...options }: Options,
+  _args: readonly string[],
+  say: Say,
+): Promise<Answer> {
+  const body = {
+    ...options,
+    ...(paused === true ? { status: 'paused' } : {}),
+    ...(preset === undefined ? {} : { plan: { preset } }),
+  };
+  const tried = (await client.call(
+    'POST',
+    'releases/promote?dryRun=true',
+    body,
+  )) as DryRunAnswer<Release>;
+  const { release, findings } = tried;
+  if (dryRun === true) return { outcome: 'rehearsed', ...tried };
+  if (findings.length > 0) say(findingsText(findings, release.artifacts));
+  if (findings.some(isError) && force !== true) return { outcome: 'stopped', release, findings };
+  const promoted = (await client.call('POST', 'releases/promote', body)) as {
+    readonly release: Release;
+  };
+  return { outcome: 'promoted', release: promoted.release, findings };
+}
+
+/** Returns the files and what became of them; findings were said before, but for a dry run. */
+function promotedText(answer: Answer): string {
+  const { release, findings, effect } = answer;
+  const found = effect === undefined ? [] : [findingsText(findings, release.artifacts)];
+  return [publishedFilesText(release.artifacts), ...found, textOf(answer)].join('\n');
 }

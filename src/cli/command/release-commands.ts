@@ -1,13 +1,21 @@
-// Commands that publishers and their pipelines call with an API key: releases, and why a device gets what it
-// gets.
+// Commands that publishers and their pipelines call with an API key: releases, stops, approvals, and why a
+// device gets what it gets.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { RELEASE_STATUSES } from '../../contract/choice.ts';
+import { APPROVAL_STATUSES, RELEASE_STATUSES } from '../../contract/choice.ts';
 import type { DryRunAnswer } from '../../contract/dry-run.ts';
 import type { Explanation } from '../../contract/explanation.ts';
-import type { Release, ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import type {
+  Approval,
+  Release,
+  ReleaseStatus,
+  ResumedStop,
+  Stop,
+  Targeting,
+} from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
+import { approvalsText, approvalText } from '../call/approval-text.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';
 import {
   choice,
@@ -21,13 +29,10 @@ import { type ServiceClient, ServiceError } from '../call/service-client.ts';
 import { effectText, findingsText } from '../print/findings-text.ts';
 import { type Colour, fieldColumns, printAnswer, printTable } from '../print/print-answer.ts';
 import { releaseText, type ShownRelease, stateText, targetsText } from '../print/release-text.ts';
-import { addApprovalCommands } from './approval-commands.ts';
 import { addDeviceCommand } from './device-commands.ts';
 import { addImportCommand } from './import-command.ts';
 import { addPlanCommands } from './plan-commands.ts';
-import { addPromoteCommand } from './promote-command.ts';
-import { addPublishCommand } from './publish-command.ts';
-import { addStopCommands } from './stop-commands.ts';
+import { addPromoteCommand, addPublishCommand } from './publish-commands.ts';
 
 const NOT_FOUND = 404;
 /** Releases that a page has unless another number is asked for. */
@@ -119,6 +124,57 @@ function addMovingCommands(release: Command, connect: Connect): void {
     .description('remove a release that nobody was offered: its version is free again')
     .option('--reason <text>', 'why, for the audit');
   asking(withdraw, connect, (body) => send('DELETE', 'releases', body), { text: changedText });
+}
+
+function addStopCommands(program: Command, connect: Connect): void {
+  const command = program
+    .command('stop')
+    .description('pause all that an app has published, with SLUICE_KEY')
+    .requiredOption('--app <ref>', 'app')
+    .option('--channel <name>', 'only what is published on this channel')
+    .option('--reason <text>', 'why, for the audit');
+  asking(command, connect, (body) => send('POST', 'stop', body), { text: stoppedText });
+  const resume = program
+    .command('resume <stop>')
+    .description('publish again what a stop has paused, with SLUICE_KEY');
+  asking(resume, connect, (_options, [stop]) => send('POST', 'resume', { stop }), {
+    text: resumedText,
+  });
+}
+
+function stoppedText({ stop: { id, releases } }: { readonly stop: Stop }): string {
+  if (releases.length === 0) return 'Nothing is published: nothing is stopped.';
+  const paused = releases.map(({ channel, version }) => `paused  ${channel} ${version}`);
+  return [...paused, '', `To let them go on: sluice resume ${id}`].join('\n');
+}
+
+function resumedText({ released, changed }: ResumedStop): string {
+  const lines = [
+    ...released.map(({ channel, version }) => `published  ${channel} ${version}`),
+    ...changed.map(({ channel, version, reason }) => `left       ${channel} ${version}: ${reason}`),
+  ];
+  return lines.length === 0 ? 'The stop has paused nothing.' : lines.join('\n');
+}
+
+function addApprovalCommands(program: Command, connect: Connect): void {
+  const approval = program
+    .command('approval')
+    .description('calls that wait for a second person, with SLUICE_KEY');
+  const list = approval
+    .command('list')
+    .description('list what waits, and what became of it, newest first')
+    .option('--app <ref>', 'only of this app')
+    .addOption(choice('--status <status>', 'only of this status', APPROVAL_STATUSES))
+    .option('--before <id>', 'the page after this approval');
+  asking(list, connect, (options) => send('GET', `approvals?${query(options)}`), {
+    text: approvalsText,
+  });
+  asking(
+    approval.command('show <id>').description('show a call that waits, and what became of it'),
+    connect,
+    (_options, [id = '']) => send('GET', `approvals/${encodeURIComponent(id)}`),
+    { text: ({ approval: found }: { readonly approval: Approval }) => approvalText(found) },
+  );
 }
 
 function addExplainCommand(program: Command, connect: Connect): void {

@@ -1,12 +1,13 @@
-// A release with how it is served, for people.
+// A release with its files and how it is served, for people.
 
-import type { Release, Targeting } from '../../contract/resource.ts';
+import { basename } from 'node:path';
+import type { Artifact, Release, Targeting } from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
+import { artifactFormat, decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
 import { countWords } from '../../words/name.ts';
-import { publishedFilesText } from './files-table.ts';
 import { healthText } from './plan-text.ts';
-import { printAnswer, printableText } from './print-answer.ts';
+import { type Column, printAnswer, printableText, printTable } from './print-answer.ts';
 
 /** Maximum number of lines of the notes that are shown; `--json` has all. */
 const NOTES_LINES_MAX = 20;
@@ -70,4 +71,54 @@ function notesText(notes: string): string {
   return ['notes:', ...shown, ...(left > 0 ? [`  (${left} more lines: --json has all)`] : [])].join(
     '\n',
   );
+}
+
+// Tables of the files of releases.
+
+/** Row of the table: the fields of an artifact that people look at. */
+export type FileRow = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
+  /** Path on this machine, where the file was published from here. */
+  readonly file?: string;
+  readonly signed: boolean;
+};
+
+const COLUMNS: readonly Column<FileRow>[] = [
+  { label: 'file', value: nameOf },
+  { label: 'platform', value: ({ platform }) => platform },
+  { label: 'arch', value: ({ arch }) => arch },
+  { label: 'format', value: ({ format }) => format },
+  { label: 'signed', value: ({ signed }) => (signed ? 'yes' : 'no') },
+  { label: 'size', value: ({ size }) => size },
+];
+const ADDRESS: Column<FileRow> = { label: 'address', value: ({ url }) => url };
+
+/** Returns the row of an artifact. */
+export function fileRow(artifact: Artifact): FileRow {
+  const { platform, arch, url, size, signature } = artifact;
+  const format = artifactFormat(artifact);
+  return {
+    ...{ platform, signed: signature !== undefined },
+    ...(url === undefined ? {} : { url }),
+    ...(arch === undefined ? {} : { arch }),
+    ...(format === undefined ? {} : { format }),
+    ...(size === undefined ? {} : { size }),
+  };
+}
+
+/** Returns the table of files that are published from this machine. */
+export function filesText(files: readonly FileRow[]): string {
+  return printTable(COLUMNS, files, 'no files');
+}
+
+/** Returns the table of files that were published, with their addresses. */
+export function publishedFilesText(artifacts: readonly Artifact[]): string {
+  const columns = [...COLUMNS, ADDRESS];
+  return printTable(columns, artifacts.map(fileRow), 'no files');
+}
+
+/** Returns the name of a file, and that in its address where it is another one. */
+function nameOf({ file, url = '' }: FileRow): string {
+  const inAddress = decodedFileName(url);
+  const name = file === undefined ? inAddress : basename(file);
+  return inAddress === '' || inAddress === name ? name : `${name} (at ${inAddress})`;
 }
