@@ -1,5 +1,5 @@
-// Commands of the operator: they set up organizations, apps, channels, keys, webhooks and tokens of edges, and
-// look after the service.
+// Commands of the operator: they set up organizations, apps, channels, keys, webhooks and tokens of edges,
+// and look after the service.
 
 import type { Command } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';

@@ -1,4 +1,4 @@
-// Findings in a release as a whole: in its version, and in its list of artifacts: which devices it leaves out.
+// Findings in a release as a whole: in its version, and in which devices its list of artifacts leaves out.
 
 import { type Finding, warning } from '../../../contract/dry-run.ts';
 import { foldPlatform } from '../../decision/artifact/artifact.ts';
