@@ -24,24 +24,16 @@ export function accountRoutes(
   const { accounts, passkeys } = dependencies;
   const adding = { input: passkeyBody, status: 201, bodyBytesMax: BODY_BYTES_MAX };
   return [
-    routes.on(
-      'GET account/sessions',
-      'person',
-      {},
-    )(async ({ session }) => ({
+    routes.plain('GET account/sessions', 'person', async ({ session }) => ({
       sessions: await accounts.listSessions(session),
     })),
-    routes.on(
-      'DELETE account/sessions',
-      'person',
-      {},
-    )(({ session, visitor }) => accounts.endOthers(session, visitor.requestId)),
-    routes.on(
-      'DELETE account/sessions/:id',
-      'person',
-      {},
-    )(({ session, visitor, id }) => accounts.endSession(session, id, visitor.requestId)),
-    routes.on('GET account/passkeys', 'person', {})(({ session }) => passkeys.list(session)),
+    routes.plain('DELETE account/sessions', 'person', ({ session, visitor }) =>
+      accounts.endOthers(session, visitor.requestId),
+    ),
+    routes.plain('DELETE account/sessions/:id', 'person', ({ session, visitor, id }) =>
+      accounts.endSession(session, id, visitor.requestId),
+    ),
+    routes.plain('GET account/passkeys', 'person', ({ session }) => passkeys.list(session)),
     askForNewPasskey(dependencies),
     routes.on(
       'POST account/passkeys',
@@ -53,11 +45,9 @@ export function accountRoutes(
     routes.on('PATCH account/passkeys/:id', 'person', { input: nameBody })(
       ({ session, visitor, id }, { name }) => passkeys.rename(session, id, name, visitor.requestId),
     ),
-    routes.on(
-      'DELETE account/passkeys/:id',
-      'person',
-      {},
-    )(({ session, visitor, id }) => passkeys.remove(session, id, visitor.requestId)),
+    routes.plain('DELETE account/passkeys/:id', 'person', ({ session, visitor, id }) =>
+      passkeys.remove(session, id, visitor.requestId),
+    ),
   ];
 }
 

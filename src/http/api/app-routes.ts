@@ -91,11 +91,9 @@ const matchingBody = z.strictObject({
 export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { administer, ledger, view } = dependencies;
   return [
-    routes.on(
-      'GET apps',
-      'viewer of organization',
-      {},
-    )(async ({ organizationId }) => ({ apps: await view.listApps(organizationId, Date.now()) })),
+    routes.plain('GET apps', 'viewer of organization', async ({ organizationId }) => ({
+      apps: await view.listApps(organizationId, Date.now()),
+    })),
     routes.on('POST apps', 'owner of organization', { input: appBody, status: 201 })(
       ({ organizationId, actor }, { org: _, ...app }) =>
         administer.createApp({ ...app, organizationId }, actor),
@@ -106,7 +104,7 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices):
     routes.on('GET stop', 'viewer of app', { input: stopQuery })(({ app }, { channel }) =>
       ledger.measureStop(app.id, channel),
     ),
-    routes.on('GET labels', 'viewer of app', {})(({ app }) => ledger.countLabels(app.id)),
+    routes.plain('GET labels', 'viewer of app', ({ app }) => ledger.countLabels(app.id)),
     ...channelRoutes(routes, dependencies),
     ...releaseRoutes(routes, dependencies),
     ...changeRoutes(routes, dependencies),
@@ -126,11 +124,9 @@ export const UPDATE_CHANNEL = making({
 function channelRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { administer, view } = dependencies;
   return [
-    routes.on(
-      'GET channels',
-      'viewer of app',
-      {},
-    )(({ app, organizationId }) => view.listChannels(organizationId, app)),
+    routes.plain('GET channels', 'viewer of app', ({ app, organizationId }) =>
+      view.listChannels(organizationId, app),
+    ),
     routes.on('POST channels', 'owner of app', { input: newChannelBody, status: 201 })(
       ({ app, actor }, { name }) => administer.createChannel(app.id, name, actor),
     ),

@@ -28,11 +28,9 @@ export function approvalRoutes(routes: ConsoleRoutes, services: ChangeServices):
     routes.on('GET approvals', 'viewer of organization', { input: listQuery })(
       (context, { org: _, ...filter }) => approvals.list(context, filter),
     ),
-    routes.on(
-      'GET approvals/:id',
-      'viewer of approval',
-      {},
-    )((context) => approvals.find(context, context.id)),
+    routes.plain('GET approvals/:id', 'viewer of approval', (context) =>
+      approvals.find(context, context.id),
+    ),
     routes.on('POST approvals/:id/approve', 'publisher of approval', { input: decisionBody })(
       async ({ id, ...context }, { reason }) => {
         const found = await approvals.find(context, id);

@@ -71,42 +71,30 @@ export function destinationRoutes(
     };
   return [
     ...confirmationRoutes(dependencies),
-    routes.on(
-      'GET destinations',
-      'owner of organization',
-      {},
-    )(({ organizationId }) => destinations.list(organizationId)),
+    routes.plain('GET destinations', 'owner of organization', ({ organizationId }) =>
+      destinations.list(organizationId),
+    ),
     routes.on('POST destinations', 'owner of organization', { input: newBody, status: 201 })(
       ({ organizationId, actor }, { org: _, events = null, apps = null, ...asked }, exchange) =>
         destinations.add(organizationId, { ...asked, events, apps }, actor, mailLink(exchange)),
     ),
-    routes.on(
-      'GET destinations/:id',
-      'owner of destination',
-      {},
-    )(({ id }) => destinations.show(id)),
+    routes.plain('GET destinations/:id', 'owner of destination', ({ id }) => destinations.show(id)),
     routes.on('PATCH destinations/:id', 'owner of destination', { input: changeBody })(
       (context, change, exchange) =>
         destinations.update(context.id, change, context, mailLink(exchange)),
     ),
-    routes.on(
-      'POST destinations/:id/link',
-      'owner of destination',
-      {},
-    )((context, _, exchange) => destinations.sendLink(context.id, context, mailLink(exchange))),
-    routes.on(
-      'DELETE destinations/:id',
-      'owner of destination',
-      {},
-    )(({ id, actor }) => ledger.removeDestination(id, actor)),
+    routes.plain('POST destinations/:id/link', 'owner of destination', (context, _, exchange) =>
+      destinations.sendLink(context.id, context, mailLink(exchange)),
+    ),
+    routes.plain('DELETE destinations/:id', 'owner of destination', ({ id, actor }) =>
+      ledger.removeDestination(id, actor),
+    ),
     routes.on('POST destinations/:id/test', 'owner of destination', { status: 202 })(
       ({ id, actor }) => destinations.test(id, actor),
     ),
-    routes.on(
-      'POST destinations/:id/rotate',
-      'owner of destination',
-      {},
-    )(({ id, actor }) => destinations.rotate(id, actor)),
+    routes.plain('POST destinations/:id/rotate', 'owner of destination', ({ id, actor }) =>
+      destinations.rotate(id, actor),
+    ),
     routes.on('GET destinations/:id/deliveries', 'owner of destination', { input: pageQuery })(
       ({ id }, { before, limit }) => ledger.listDeliveries(id, before, limit),
     ),

@@ -39,11 +39,7 @@ export function operatorRoutes(
         return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
       },
     ),
-    routes.on(
-      'GET edge-tokens',
-      'operator',
-      {},
-    )(async () => ({
+    routes.plain('GET edge-tokens', 'operator', async () => ({
       edgeTokens: await ledger.listEdgeTokens(),
     })),
     routes.on('POST edge-tokens', 'operator', { input: newTokenBody, status: 201 })(

@@ -84,11 +84,9 @@ export function organizationRoutes(
         return { ...changed, requireSecondFactor };
       },
     ),
-    routes.on(
-      'GET attention',
-      'viewer of organization',
-      {},
-    )(({ organizationId }) => ledger.readAttention(organizationId)),
+    routes.plain('GET attention', 'viewer of organization', ({ organizationId }) =>
+      ledger.readAttention(organizationId),
+    ),
     routes.on('GET search', 'viewer of organization', { input: searchQuery })(
       ({ organizationId }, { text }) => ledger.search(organizationId, text),
     ),
@@ -102,11 +100,9 @@ function memberRoutes(
   { ledger, members, recoveries, mails, consoleUrl }: ConsoleServices,
 ): readonly Route[] {
   return [
-    routes.on(
-      'GET members',
-      'viewer of organization',
-      {},
-    )(({ organizationId }) => members.list(organizationId)),
+    routes.plain('GET members', 'viewer of organization', ({ organizationId }) =>
+      members.list(organizationId),
+    ),
     routes.on('PATCH members', 'owner of organization', { input: memberBody })(
       ({ organizationId, actor }, { account, role }) =>
         ledger.changeMember(organizationId, account, role, actor),
@@ -133,11 +129,9 @@ function memberRoutes(
         return { id, url: urlOf(token), expiresAt };
       },
     ),
-    routes.on(
-      'POST invitations/:id/revoke',
-      'owner of invitation',
-      {},
-    )(({ id, actor }) => members.revoke(id, actor)),
+    routes.plain('POST invitations/:id/revoke', 'owner of invitation', ({ id, actor }) =>
+      members.revoke(id, actor),
+    ),
   ];
 }
 
@@ -146,20 +140,16 @@ function keyRoutes(
   { administer, ledger }: ConsoleServices,
 ): readonly Route[] {
   return [
-    routes.on(
-      'GET keys',
-      'viewer of organization',
-      {},
-    )(async ({ organizationId }) => ({ keys: await ledger.listKeys(organizationId) })),
+    routes.plain('GET keys', 'viewer of organization', async ({ organizationId }) => ({
+      keys: await ledger.listKeys(organizationId),
+    })),
     routes.on('POST keys', 'owner of organization', { input: keyBody, status: 201 })(
       ({ organizationId, actor }, { org: _, name, ...limits }) =>
         administer.createKey(organizationId, name, limits, actor),
     ),
-    routes.on(
-      'POST keys/:id/revoke',
-      'owner of key',
-      {},
-    )(({ id, actor }) => ledger.revokeKey(id, actor)),
+    routes.plain('POST keys/:id/revoke', 'owner of key', ({ id, actor }) =>
+      ledger.revokeKey(id, actor),
+    ),
     routes.on('GET audit', 'viewer of organization', { input: auditQuery })(
       ({ organizationId }, { org: _, ...filter }) => ledger.listAudit(organizationId, filter),
     ),
@@ -217,11 +207,9 @@ export function webhookConsoleRoutes(routes: ConsoleRoutes, webhooks: Webhooks):
     routes.on('POST webhooks/disable', 'owner of app', { input: disableBody })(
       ({ app, actor }, { provider }) => webhooks.disable(app.id, provider, actor),
     ),
-    routes.on(
-      'GET webhooks/enabled',
-      'viewer of organization',
-      {},
-    )(({ organizationId }) => webhooks.showEnabled(organizationId)),
-    routes.on('GET webhooks', 'viewer of app', {})(({ app }) => webhooks.show(app.id)),
+    routes.plain('GET webhooks/enabled', 'viewer of organization', ({ organizationId }) =>
+      webhooks.showEnabled(organizationId),
+    ),
+    routes.plain('GET webhooks', 'viewer of app', ({ app }) => webhooks.show(app.id)),
   ];
 }

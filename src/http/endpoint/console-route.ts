@@ -93,6 +93,15 @@ export class ConsoleRoutes {
     return (work) => this.declare(endpoint, right, declared, work, reply);
   }
 
+  /** Builds a route that takes no input beside what it is about. */
+  plain<E extends Endpoint, Needed extends Right>(
+    endpoint: E,
+    right: Needed,
+    work: Work<Needed, z.ZodUnknown, ConsoleAnswers[E]>,
+  ): Route {
+    return this.on<E, Needed>(endpoint, right, {})(work);
+  }
+
   /** Builds a route by which people change releases as keys do. Its operation names its answer. */
   onChange({ endpoint, input, status, run }: SessionRoute, services: ChangeServices): Route {
     return this.declare(
