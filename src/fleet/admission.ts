@@ -33,14 +33,12 @@ export type AdmissionDependencies = {
 const WARNING_INTERVAL_MS = 60_000;
 
 export class Admission {
-  private readonly dependencies: AdmissionDependencies;
   private readonly now: () => number;
   private readonly nextWarningAt = { bound: 0, address: 0 };
   /** Check-ins that were not admitted since the last warning. */
   private unadmittedCount = 0;
 
-  constructor(dependencies: AdmissionDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: AdmissionDependencies) {
     this.now = dependencies.now ?? (() => performance.now());
   }
 
@@ -149,14 +147,11 @@ export class RecordedDevices {
   private readonly appKey = new Int32Array(2);
   /** Hash of the device that was asked about last: the set and the first word, and the second word. */
   private readonly hash = new Int32Array(2);
-  private readonly now: () => number;
   /** Index of the entry that is replaced next in a full set. */
   private turn = 0;
 
   /** `now` returns milliseconds that never go back. */
-  constructor(now: () => number = () => performance.now()) {
-    this.now = now;
-  }
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Remembers that the device is on record. */
   note(device: DeviceName): void {

@@ -43,10 +43,6 @@ const WAITING_TOLD_AFTER_MS = 5000;
 type Batch = { readonly pack: CheckInPack; readonly stream: number };
 
 export class CheckIns {
-  private readonly queue: CheckInQueue;
-  private readonly live: Pick<ActivityBroadcast, 'notePacked'>;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
   /** One for each stream of the queue. */
   private readonly packers: readonly CheckInPacker[];
   /** Number of check-ins in the packers. */
@@ -71,16 +67,12 @@ export class CheckIns {
   private droppedCount = 0;
 
   constructor(
-    queue: CheckInQueue,
-    live: Pick<ActivityBroadcast, 'notePacked'>,
-    metrics: Metrics,
-    log: Log,
+    private readonly queue: CheckInQueue,
+    private readonly live: Pick<ActivityBroadcast, 'notePacked'>,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {
-    this.queue = queue;
     this.packers = Array.from({ length: queue.streams }, () => new CheckInPacker());
-    this.live = live;
-    this.metrics = metrics;
-    this.log = log;
   }
 
   /**

@@ -59,7 +59,6 @@ export type DrainDependencies = {
 };
 
 export class CheckInDrain {
-  private readonly dependencies: DrainDependencies;
   private readonly taker = randomUUID();
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
@@ -72,9 +71,7 @@ export class CheckInDrain {
   /** Time of the oldest check-in that was taken and is not recorded, in milliseconds since 1970. */
   private oldestAt: number | undefined;
 
-  constructor(dependencies: DrainDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: DrainDependencies) {}
 
   /** Age in milliseconds of the oldest check-in that was taken and is not recorded; 0 when there is none. */
   get behindMs(): number {
@@ -283,13 +280,15 @@ type SharedQueue = Pick<CheckInQueue, 'streams' | 'shareCheckIns' | 'leaveCheckI
 export class StreamShare {
   /** Name of this process, unique among all nodes. */
   readonly taker = randomUUID();
-  private readonly queue: SharedQueue;
   private readonly loop: Periodic;
   /** Monotonic time from which each stream may be taken from; undefined for those of others. */
   private readonly gainedAt: (number | undefined)[];
 
-  constructor(queue: SharedQueue, metrics: Metrics, log: Log) {
-    this.queue = queue;
+  constructor(
+    private readonly queue: SharedQueue,
+    metrics: Metrics,
+    log: Log,
+  ) {
     this.gainedAt = new Array(queue.streams).fill(undefined);
     this.loop = periodic(async () => this.share(await queue.shareCheckIns(this.taker)), {
       ...{ everyMs: INTERVAL_MS, firstMs: 0 },
@@ -357,7 +356,6 @@ export class QueueLength {
   entries = 0;
   /** Bytes that count against the queue's bound, read like `entries`. */
   bytes = 0;
-  private readonly queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>;
   private readonly reads = periodic(() => this.read(), {
     everyMs: QUEUE_LENGTH_INTERVAL_MS,
     // The engine is away, which the health of the stores tells.
@@ -367,9 +365,7 @@ export class QueueLength {
   readonly start = this.reads.start;
   readonly stop = this.reads.stop;
 
-  constructor(queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>) {
-    this.queue = queue;
-  }
+  constructor(private readonly queue: Pick<CheckInQueue, 'countCheckIns' | 'weighCheckIns'>) {}
 
   private async read(): Promise<void> {
     this.entries = await this.queue.countCheckIns();

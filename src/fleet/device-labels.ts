@@ -65,7 +65,6 @@ type FoundLabels = RecordedLabels & {
 type LabelledCheckIn = CheckIn & { readonly labels: Labels };
 
 export class DeviceLabels {
-  private readonly dependencies: DeviceLabelsDependencies;
   private readonly cached: Batcher<DeviceName, CachedLabels>;
   private readonly lookups: Batcher<DeviceName, FoundLabels | Unavailable>;
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
@@ -80,8 +79,7 @@ export class DeviceLabels {
   /** Time of the monotonic clock before which the ledger is not asked. */
   private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: DeviceLabelsDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: DeviceLabelsDependencies) {
     this.memory = dependencies.labelMemory ?? new StoredLabelMemory();
     this.keepsNotes = dependencies.engine.keepsNotes;
     this.cached = new Batcher({ ...BATCHES, ask: (devices) => this.askEngine(devices) });

@@ -53,7 +53,6 @@ const PENDING_MAX = 10_000;
 
 export class LimitDevices {
   readonly windows: SlidingWindowLimiter;
-  private readonly options: LimitDevicesOptions;
   private readonly clock: () => number;
   /** Name of this process, unique among all processes: the engine attributes owed requests by it. */
   private readonly name = randomBytes(9).toString('base64url');
@@ -62,9 +61,8 @@ export class LimitDevices {
   /** What the clock showed at the latest request, with a fraction. */
   readMs = 0;
 
-  constructor(options: LimitDevicesOptions) {
+  constructor(private readonly options: LimitDevicesOptions) {
     const { engine, isShared, capacity, busyCapacity } = options;
-    this.options = options;
     this.clock = options.now ?? (() => performance.now());
     this.windows = new SlidingWindowLimiter({
       capacity: capacity ?? CAPACITY_DEFAULT,

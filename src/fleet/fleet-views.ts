@@ -50,14 +50,12 @@ type LiveSink = {
 type LiveSource = (sink: LiveSink) => () => void;
 
 export class ViewFleet {
-  private readonly ledger: Ledger;
-  private readonly live: ActivityBroadcast;
   private readonly places = new LivePlaces();
 
-  constructor(ledger: Ledger, live: ActivityBroadcast) {
-    this.ledger = ledger;
-    this.live = live;
-  }
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly live: ActivityBroadcast,
+  ) {}
 
   /** Returns a device with its version changes, and what releases have done with it. */
   async readDevice(appId: string, deviceId: string): Promise<Outcome<ShownDevice>> {
@@ -243,11 +241,9 @@ type PurgeResult = {
 const WORK_MS_MAX = 2000;
 
 export class PurgeDevices {
-  private readonly dependencies: PurgeDependencies;
   private readonly now: () => number;
 
-  constructor(dependencies: PurgeDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: PurgeDependencies) {
     this.now = dependencies.now ?? (() => performance.now());
   }
 
@@ -307,11 +303,9 @@ type FailureReportsDependencies = {
 };
 
 export class FailureReports {
-  private readonly dependencies: FailureReportsDependencies;
   private readonly batcher: Batcher<ReportedFailure, undefined>;
 
-  constructor(dependencies: FailureReportsDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: FailureReportsDependencies) {
     this.batcher = new Batcher({
       ask: async (failures) => {
         await dependencies.ledger.recordFailures(failures);

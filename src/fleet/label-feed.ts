@@ -26,11 +26,7 @@ type LabelFeedDependencies = {
 };
 
 export class LabelFeed {
-  private readonly dependencies: LabelFeedDependencies;
-
-  constructor(dependencies: LabelFeedDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: LabelFeedDependencies) {}
 
   /** Feeds the engine until it has all changes. Rejects with `Unavailable` when a store does not answer. */
   async feed(): Promise<void> {

@@ -44,7 +44,6 @@ export class StoredLabelMemory {
   private readonly words: Int32Array;
   /** Bits of a hash that number its set. */
   private readonly mask: number;
-  private readonly now: () => number;
   /** Time of the latest `clear`, in whole milliseconds. */
   private clearedMs = Number.NEGATIVE_INFINITY;
   /** Index of the entry that is replaced next in a full set. */
@@ -58,10 +57,12 @@ export class StoredLabelMemory {
   private tag = 0;
 
   /** `now` returns milliseconds that never go back; `sets` is a power of two. */
-  constructor(now: () => number = () => performance.now(), sets = SETS) {
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    sets = SETS,
+  ) {
     this.mask = sets - 1;
     this.words = new Int32Array(sets * WAYS * WORDS);
-    this.now = now;
   }
 
   /** Remembers that the device's record contains these labels (and possibly others) at this revision. */

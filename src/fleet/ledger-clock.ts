@@ -14,9 +14,6 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Ledger } from '../store/ledger.ts';
 
 export class LedgerClock {
-  private readonly ledger: Pick<Ledger, 'readTime'>;
-  private readonly wallClock: () => number;
-  private readonly stopwatch: () => number;
   /** Time of the ledger, in milliseconds since 1970, at which the stopwatch showed 0. */
   private startMs: number;
   private isCompared = false;
@@ -26,13 +23,10 @@ export class LedgerClock {
    * `stopwatch` returns milliseconds that never go back.
    */
   constructor(
-    ledger: Pick<Ledger, 'readTime'>,
-    wallClock: () => number = () => Date.now(),
-    stopwatch: () => number = () => steady.now(),
+    private readonly ledger: Pick<Ledger, 'readTime'>,
+    private readonly wallClock: () => number = () => Date.now(),
+    private readonly stopwatch: () => number = () => steady.now(),
   ) {
-    this.ledger = ledger;
-    this.wallClock = wallClock;
-    this.stopwatch = stopwatch;
     this.startMs = wallClock() - stopwatch();
   }
 
@@ -88,12 +82,10 @@ type ClockWatchDependencies = {
 };
 
 export class ClockWatch {
-  private readonly dependencies: ClockWatchDependencies;
   private readonly loop: Periodic;
   private warnedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(dependencies: ClockWatchDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: ClockWatchDependencies) {
     const { clock, metrics, isTelling, intervalMs = INTERVAL_MS } = dependencies;
     this.loop = periodic(() => this.compare(), {
       everyMs: intervalMs,

@@ -25,20 +25,17 @@ const SAMPLES_PER_APP_MAX = LIMIT.liveSamplesMax;
 const APPS_MAX = 1000;
 
 export class ActivityBroadcast {
-  private readonly feed: ActivityStream;
-  private readonly metrics: Metrics;
-  private readonly log: Log;
   private readonly watchers = new Map<string, Set<LiveWatcher>>();
   private current = new Map<string, Interval>();
   /** Latest samples of each app, the latest first, for pages that are opened later. */
   private readonly latest = new LRUCache<string, readonly ActivitySample[]>({ max: APPS_MAX });
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(feed: ActivityStream, metrics: Metrics, log: Log) {
-    this.feed = feed;
-    this.metrics = metrics;
-    this.log = log;
-  }
+  constructor(
+    private readonly feed: ActivityStream,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
+  ) {}
 
   /** Starts sharing and receiving activity, until `stop`. */
   start(): void {

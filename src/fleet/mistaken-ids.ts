@@ -22,16 +22,13 @@ type App = { readonly appId: string; readonly appRef: string };
 const INTERVAL_MS = 60_000;
 
 export class MistakenIds {
-  private readonly dependencies: MistakenIdsDependencies;
   /** Counts that are not in the ledger yet, by app and kind. */
   private pending = new Map<string, MistakenIdCount>();
   private readonly writes = periodic(() => this.write(), { everyMs: INTERVAL_MS });
 
   readonly start = this.writes.start;
 
-  constructor(dependencies: MistakenIdsDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: MistakenIdsDependencies) {}
 
   /** Counts a device that an app's request names by a mistaken id. */
   note({ appId, appRef }: App, kind: MistakenId): void {

@@ -35,10 +35,6 @@ const HOUR_MS = 3_600_000;
 const CLOCK_SLACK_MS = 1000;
 
 export class RecordMemory {
-  /** Name under which this process records. */
-  readonly writer: string;
-  private readonly ledger: Pick<Ledger, 'readWriters' | 'readAwaited'>;
-  private readonly freshnessMs: number;
   private readonly tables = Array.from({ length: DEVICE_PARTS }, () => new LastSeenTable());
   /** Turns of each part when it was confirmed last; undefined before. */
   private readonly turns: (number | undefined)[] = new Array(DEVICE_PARTS).fill(undefined);
@@ -47,14 +43,11 @@ export class RecordMemory {
   private readonly factNumbers = new Map<string, number>();
 
   constructor(
-    writer: string,
-    ledger: Pick<Ledger, 'readWriters' | 'readAwaited'>,
-    freshnessMs: number,
-  ) {
-    this.writer = writer;
-    this.ledger = ledger;
-    this.freshnessMs = freshnessMs;
-  }
+    /** Name under which this process records. */
+    readonly writer: string,
+    private readonly ledger: Pick<Ledger, 'readWriters' | 'readAwaited'>,
+    private readonly freshnessMs: number,
+  ) {}
 
   /**
    * Forgets what is not certain any more of the devices of these check-ins. To be called before each `sift`.

@@ -21,7 +21,6 @@ export type BatcherOptions<Item, Answer> = {
 };
 
 export class Batcher<Item, Answer> {
-  private readonly options: BatcherOptions<Item, Answer>;
   /** What waits for a batch, and who asked for each. */
   private items: Item[] = [];
   private askers: Asker<Answer>[] = [];
@@ -30,9 +29,7 @@ export class Batcher<Item, Answer> {
   private isScheduled = false;
   private readonly send = () => this.sendWaiting();
 
-  constructor(options: BatcherOptions<Item, Answer>) {
-    this.options = options;
-  }
+  constructor(private readonly options: BatcherOptions<Item, Answer>) {}
 
   /** Returns the answer to an item; rejects with `Overloaded` if too many are pending. */
   ask(item: Item): Promise<Answer> {

@@ -11,17 +11,17 @@ type Waiter = {
 };
 
 export class ConcurrencyLimit {
-  private readonly runningMax: number;
-  private readonly waitingMax: number;
   private readonly waitMsMax: number;
   private running = 0;
   private waiters: Waiter[] = [];
   private onIdle: (() => void)[] = [];
 
   /** `waitMsMax`: maximum wait in milliseconds. Default: no limit. */
-  constructor(runningMax: number, waitingMax: number, waitMsMax = Number.POSITIVE_INFINITY) {
-    this.runningMax = runningMax;
-    this.waitingMax = waitingMax;
+  constructor(
+    private readonly runningMax: number,
+    private readonly waitingMax: number,
+    waitMsMax = Number.POSITIVE_INFINITY,
+  ) {
     this.waitMsMax = waitMsMax;
   }
 

@@ -64,8 +64,6 @@ export function callOut(call: OutgoingCall): Promise<OutgoingAnswer> {
 /** One exchange on the wire. What happens first settles it; what happens later has no effect. */
 class Exchange {
   private readonly call: OutgoingCall;
-  private readonly resolve: (answer: OutgoingAnswer) => void;
-  private readonly reject: (error: unknown) => void;
   private readonly request: ClientRequest;
   private readonly timer: NodeJS.Timeout;
   private readonly parts: Buffer[] = [];
@@ -76,12 +74,10 @@ class Exchange {
 
   constructor(
     call: OutgoingCall,
-    resolve: (answer: OutgoingAnswer) => void,
-    reject: (error: unknown) => void,
+    private readonly resolve: (answer: OutgoingAnswer) => void,
+    private readonly reject: (error: unknown) => void,
   ) {
     this.call = call;
-    this.resolve = resolve;
-    this.reject = reject;
     const { url, method, headers, connection, timeoutMs } = call;
     const request = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
     this.request = request(url, { method, headers, agent: false, ...connection });

@@ -4,14 +4,11 @@
 import { withinTime } from './within-time.ts';
 
 export class SharedCall<Value> {
-  private readonly make: () => Promise<Value>;
   private running: Promise<Value> | undefined;
   private next: Promise<Value> | undefined;
 
   /** `make` never runs twice at a time. */
-  constructor(make: () => Promise<Value>) {
-    this.make = make;
-  }
+  constructor(private readonly make: () => Promise<Value>) {}
 
   /** Returns the outcome of a call that begins now or later. */
   ask(): Promise<Value> {
@@ -34,12 +31,9 @@ export class SharedCall<Value> {
 // A call that is skipped while an earlier one is unanswered, so that calls to a hung process do not pile up.
 
 export class SoleCall<Value> {
-  private readonly make: () => Promise<Value>;
   private isUnanswered = false;
 
-  constructor(make: () => Promise<Value>) {
-    this.make = make;
-  }
+  constructor(private readonly make: () => Promise<Value>) {}
 
   /**
    * Makes a call and returns its answer; undefined if that takes longer than `waitMsMax`, or if an earlier

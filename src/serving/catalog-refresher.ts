@@ -33,7 +33,6 @@ export type CatalogRefresherDependencies = {
 };
 
 export class CatalogRefresher {
-  private readonly dependencies: CatalogRefresherDependencies;
   private readonly gate = new ConcurrencyLimit(REFRESHES_RUNNING_MAX, REFRESHES_WAITING_MAX);
   private readonly polls = periodic(() => this.poll(), { everyMs: POLL_INTERVAL_MS, jitter: 0.2 });
   private running: Promise<void> | undefined;
@@ -43,9 +42,7 @@ export class CatalogRefresher {
   /** Stops polling and waits for the poll in progress. */
   readonly stop = this.polls.stop;
 
-  constructor(dependencies: CatalogRefresherDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: CatalogRefresherDependencies) {}
 
   /** Subscribes to announcements and polls until `stop`. */
   start(engine: Engine): void {

@@ -72,14 +72,12 @@ export class CatalogSlot {
    * the indexes in queries and scopes.
    */
   private generation = nextGeneration();
-  private readonly budget: PlanBudget;
-  private readonly counts: AppCounts<Reason>;
 
   /** `counts` are those of the process's checks. */
-  constructor(budget: PlanBudget, counts: AppCounts<Reason>) {
-    this.budget = budget;
-    this.counts = counts;
-  }
+  constructor(
+    private readonly budget: PlanBudget,
+    private readonly counts: AppCounts<Reason>,
+  ) {}
 
   /** Present catalog; undefined after the channel's eviction, because nothing updates the catalog then. */
   get catalog(): Catalog | undefined {
@@ -154,20 +152,18 @@ function nextGeneration(): number {
 
 /** Plan with the decisions made from it so far. */
 export class PreparedPlan<Item extends Candidate = Candidate> {
-  readonly plan: Plan<Item>;
   readonly asksForLabels: boolean;
   /** Decision for all devices; undefined if it depends on the device. Most checks need no other. */
   private readonly common: PlanDecision<Item> | undefined;
   /** Decisions that depend on the device, one per choice, so that a check allocates no objects. */
   private decisions: Map<Choice<Item>, PlanDecision<Item>> | undefined;
-  private readonly asking: Asking;
-  /** Counts of the checks of its app. */
-  private readonly cells: AppCells<Reason>;
 
-  constructor(plan: Plan<Item>, asking: Asking, cells: AppCells<Reason>) {
-    this.plan = plan;
-    this.asking = asking;
-    this.cells = cells;
+  constructor(
+    readonly plan: Plan<Item>,
+    private readonly asking: Asking,
+    /** Counts of the checks of its app. */
+    private readonly cells: AppCells<Reason>,
+  ) {
     this.asksForLabels = plan.labelKeys.length > 0;
     const choice = commonChoice(plan);
     this.common = choice === undefined ? undefined : planDecision(plan, asking, choice, cells);

@@ -54,7 +54,6 @@ const UNLISTED_WAITING_MAX = 200;
 const UNLISTED_WAIT_MS_MAX = 1000;
 
 export class Catalogs {
-  private readonly dependencies: CatalogDependencies;
   private readonly plans = new PlanBudget();
   private readonly slots = new LRUCache<string, CatalogSlot>({
     max: CHANNELS_MAX,
@@ -82,8 +81,7 @@ export class Catalogs {
   private readonly comparison: CopyComparison;
   private readonly announced: AnnouncedStates;
 
-  constructor(dependencies: CatalogDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: CatalogDependencies) {
     this.cold = new ColdLoads(
       {
         ledger: ({ appRef, channel }) => this.readLedger(appRef, channel),
@@ -413,14 +411,11 @@ type AnnouncedStatesDependencies = {
 };
 
 class AnnouncedStates {
-  private readonly dependencies: AnnouncedStatesDependencies;
   private readonly catchUps = new Map<string, { wanted: ServingOrder; done: Promise<void> }>();
   /** Latest announced state of channels that were not loaded then. */
   private readonly heard = new LRUCache<string, ServingOrder>({ max: HEARD_MAX });
 
-  constructor(dependencies: AnnouncedStatesDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: AnnouncedStatesDependencies) {}
 
   /** Updates an announced channel if it is loaded; resolves once it is served, with whether it was new. */
   async hear(announcement: Announcement): Promise<boolean> {

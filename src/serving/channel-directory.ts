@@ -56,7 +56,6 @@ export class ChannelDirectory {
   /** Maximum number of channels listed from this node's disk: as many as it can load. */
   static readonly ON_DISK_MAX = 10_000;
 
-  private readonly dependencies: ChannelDirectoryDependencies;
   private readonly now: () => number;
   private readonly reading = new SharedCall(() => this.read());
   private table = new ChannelNameTable();
@@ -77,8 +76,7 @@ export class ChannelDirectory {
   private awaited: { readonly read: Promise<unknown>; readonly until: number } | undefined;
   private isStarted = false;
 
-  constructor(dependencies: ChannelDirectoryDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: ChannelDirectoryDependencies) {
     this.now = dependencies.now ?? (() => performance.now());
   }
 

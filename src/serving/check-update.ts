@@ -54,11 +54,7 @@ const DECISIONS_MAX = 10;
 const RETRY_MS = 1000;
 
 export class CheckUpdate {
-  private readonly dependencies: CheckUpdateDependencies;
-
-  constructor(dependencies: CheckUpdateDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: CheckUpdateDependencies) {}
 
   /**
    * Decides if that needs no waiting; undefined sends the caller to `later`. `readMs` is what the monotonic

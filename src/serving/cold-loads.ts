@@ -51,10 +51,6 @@ type LedgerRead = {
 };
 
 export class ColdLoads {
-  private readonly sources: ColdSources;
-  private readonly metrics: Metrics;
-  private readonly log: RareLog;
-  private readonly now: () => number;
   private readonly gate = new ConcurrencyLimit(READS_RUNNING_MAX, READS_WAITING_MAX);
   private readonly loads = new Map<string, Promise<Loaded>>();
   private readonly reads = new Map<string, LedgerRead>();
@@ -65,16 +61,11 @@ export class ColdLoads {
   private avoidUntil = 0;
 
   constructor(
-    sources: ColdSources,
-    metrics: Metrics,
-    log: RareLog,
-    now: () => number = () => performance.now(),
-  ) {
-    this.sources = sources;
-    this.metrics = metrics;
-    this.log = log;
-    this.now = now;
-  }
+    private readonly sources: ColdSources,
+    private readonly metrics: Metrics,
+    private readonly log: RareLog,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** Loads a channel. Concurrent callers share the load. */
   load(name: Named): Promise<Loaded> {
@@ -171,16 +162,10 @@ function unavailable(): Failure {
 // continue with the ledger.
 
 export class SharedSnapshots {
-  private readonly engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>;
-  private readonly metrics: Metrics;
-
   constructor(
-    engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>,
-    metrics: Metrics,
-  ) {
-    this.engine = engine;
-    this.metrics = metrics;
-  }
+    private readonly engine: Pick<Engine, 'getSnapshot' | 'getSnapshotHead' | 'putSnapshot'>,
+    private readonly metrics: Metrics,
+  ) {}
 
   /** Returns the shared snapshot of a channel, if there is one; parts in `known` are not read again. */
   find(

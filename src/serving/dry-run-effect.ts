@@ -180,13 +180,10 @@ function offerOf(
 const SHARED_MS = 10_000;
 
 class SharedSample {
-  private readonly ledger: Pick<Ledger, 'sampleDevices'>;
   /** The last sample; only one is kept, because one may take some megabytes. */
   private last: { readonly key: string; readonly sample: DeviceSample } | undefined;
 
-  constructor(ledger: Pick<Ledger, 'sampleDevices'>) {
-    this.ledger = ledger;
-  }
+  constructor(private readonly ledger: Pick<Ledger, 'sampleDevices'>) {}
 
   /** Returns a sample of the scope that is at most 10 seconds old. */
   async read(scope: SampleScope): Promise<DeviceSample> {

@@ -63,11 +63,7 @@ type AskingDevice = {
 };
 
 export class ExplainDecision {
-  private readonly dependencies: ExplainDependencies;
-
-  constructor(dependencies: ExplainDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ExplainDependencies) {}
 
   /**
    * Explains the decision for a recorded device to a person, by default on the device's channel. A release

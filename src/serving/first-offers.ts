@@ -44,7 +44,6 @@ type FirstOfferDependencies = {
 };
 
 export class FirstOffers {
-  private readonly dependencies: FirstOfferDependencies;
   private readonly now: () => number;
   private readonly gate: ConcurrencyLimit;
   /**
@@ -58,8 +57,7 @@ export class FirstOffers {
   /** Times of the latest failures by release. */
   private readonly failedAt = new LRUCache<string, number>({ max: FAILED_MAX });
 
-  constructor(dependencies: FirstOfferDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: FirstOfferDependencies) {
     const { callsMax = CALLS_RUNNING_MAX } = dependencies;
     this.gate = new ConcurrencyLimit(callsMax, CALLS_WAITING_MAX, WAIT_MAX_MS);
     this.now = dependencies.now ?? (() => performance.now());
@@ -226,13 +224,11 @@ type SharedOffersDependencies = {
 };
 
 export class SharedOffers {
-  private readonly dependencies: SharedOffersDependencies;
   private readonly now: () => number;
   /** Latest look at each channel, by its id. */
   private readonly looks = new LRUCache<string, Look>({ max: CHANNELS_MAX });
 
-  constructor(dependencies: SharedOffersDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: SharedOffersDependencies) {
     this.now = dependencies.now ?? (() => performance.now());
   }
 

@@ -69,11 +69,7 @@ type Decided<Answer> = Outcome<Answer>;
 type Named = { readonly id: string; readonly ref: string };
 
 export class WavePlanner {
-  private readonly dependencies: PlanWaveDependencies;
-
-  constructor(dependencies: PlanWaveDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: PlanWaveDependencies) {}
 
   /**
    * Decides for every device of the request. The offers and devices are durable when this resolves; a dry run

@@ -43,16 +43,13 @@ type LedgerRecoveryDependencies = {
 type Copies = readonly ServingSnapshot[];
 
 export class LedgerRecovery {
-  private readonly dependencies: LedgerRecoveryDependencies;
   /** Marks that the ledger lacks, by channel; bounded by the channels that a node holds. */
   private readonly unrestored = new Map<
     string,
     { readonly appRef: string; readonly channel: string; readonly releaseIds: readonly string[] }
   >();
 
-  constructor(dependencies: LedgerRecoveryDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: LedgerRecoveryDependencies) {}
 
   /**
    * Reads a channel from the ledger, and first recovers the ledger if it went back. `held` is what this node
@@ -269,14 +266,11 @@ const RUNNING_MAX = 4;
 const WAITING_MAX = 10_000;
 
 export class CopyComparison {
-  private readonly dependencies: CopyComparisonDependencies;
   private readonly gate = new ConcurrencyLimit(RUNNING_MAX, WAITING_MAX);
   /** Ids of channels to compare; bounded by the loaded channels. */
   private readonly due = new Set<string>();
 
-  constructor(dependencies: CopyComparisonDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: CopyComparisonDependencies) {}
 
   /** Returns whether a channel is still to be compared. */
   isDue(channelId: string): boolean {
@@ -331,8 +325,6 @@ const CONNECTING_MS_MAX = 1000;
 const CONNECTING_RETRY_MS = 25;
 
 export class RememberedChannels implements LedgerMemory {
-  private readonly diskSnapshots: Pick<DiskSnapshots, 'list' | 'readRecord'>;
-  private readonly engine: Pick<ChannelNameStore, 'readShared'>;
   /** Name of the record, once its database was admitted for certain. */
   private record: string | undefined;
   private readonly loaded = new Map<string, RememberedChannel>();
@@ -344,12 +336,9 @@ export class RememberedChannels implements LedgerMemory {
   private highest = 0;
 
   constructor(
-    diskSnapshots: Pick<DiskSnapshots, 'list' | 'readRecord'>,
-    engine: Pick<ChannelNameStore, 'readShared'>,
-  ) {
-    this.diskSnapshots = diskSnapshots;
-    this.engine = engine;
-  }
+    private readonly diskSnapshots: Pick<DiskSnapshots, 'list' | 'readRecord'>,
+    private readonly engine: Pick<ChannelNameStore, 'readShared'>,
+  ) {}
 
   get highestEpoch(): number {
     return this.highest;

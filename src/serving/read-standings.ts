@@ -17,13 +17,10 @@ type ChangedRelease = { readonly id: string; readonly change: StatusChange | nul
 type ReadLedger = Pick<Ledger, 'readSnapshot' | 'readStatusChanges'>;
 
 export class StandingReader {
-  private readonly ledger: ReadLedger;
-  private readonly catalogs: Pick<Catalogs, 'peek'>;
-
-  constructor(ledger: ReadLedger, catalogs: Pick<Catalogs, 'peek'>) {
-    this.ledger = ledger;
-    this.catalogs = catalogs;
-  }
+  constructor(
+    private readonly ledger: ReadLedger,
+    private readonly catalogs: Pick<Catalogs, 'peek'>,
+  ) {}
 
   /** Returns the standings of a channel; `releases` are those whose change of status is known. */
   async read(

@@ -25,12 +25,9 @@ type ReadinessDependencies = {
 };
 
 export class Readiness {
-  private readonly dependencies: ReadinessDependencies;
   private isDraining = false;
 
-  constructor(dependencies: ReadinessDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ReadinessDependencies) {}
 
   /** Makes the node permanently not ready, because it is about to stop. */
   drain(): void {
@@ -97,23 +94,13 @@ function messageOf({ store, reason, isOfWrites }: StoreOutage): string {
 }
 
 export class NodeHealth {
-  private readonly readiness: Pick<Readiness, 'obstacle'>;
-  private readonly stores: readonly ObservedStore[];
-  private readonly unconfirmedMsMax: number | undefined;
-  private readonly refusalOf: RefusalOf;
-
   /** `unconfirmedMsMax`: time without any store after which the node is not ready; undefined: no limit. */
   constructor(
-    readiness: Pick<Readiness, 'obstacle'>,
-    stores: readonly ObservedStore[],
-    unconfirmedMsMax: number | undefined,
-    refusalOf: RefusalOf = () => undefined,
-  ) {
-    this.refusalOf = refusalOf;
-    this.readiness = readiness;
-    this.stores = stores;
-    this.unconfirmedMsMax = unconfirmedMsMax;
-  }
+    private readonly readiness: Pick<Readiness, 'obstacle'>,
+    private readonly stores: readonly ObservedStore[],
+    private readonly unconfirmedMsMax: number | undefined,
+    private readonly refusalOf: RefusalOf = () => undefined,
+  ) {}
 
   /**
    * Milliseconds since a store last answered. Any store confirms what is served: the ledger is polled for
@@ -159,9 +146,6 @@ const LOADS_RUNNING_MAX = 4;
 const RETRY_MS = 500;
 
 export class WarmUp {
-  private readonly catalogs: Pick<Catalogs, 'find'>;
-  private readonly known: Pick<ChannelDirectory, 'readDisk'>;
-  private readonly log: Pick<Log, 'info' | 'warn'>;
   private readonly stopping = new AbortController();
   private readonly gate = new ConcurrencyLimit(LOADS_RUNNING_MAX, ChannelDirectory.ON_DISK_MAX);
   private readonly startedAt = performance.now();
@@ -171,14 +155,10 @@ export class WarmUp {
   private isEnded = false;
 
   constructor(
-    catalogs: Pick<Catalogs, 'find'>,
-    known: Pick<ChannelDirectory, 'readDisk'>,
-    log: Pick<Log, 'info' | 'warn'>,
-  ) {
-    this.catalogs = catalogs;
-    this.known = known;
-    this.log = log;
-  }
+    private readonly catalogs: Pick<Catalogs, 'find'>,
+    private readonly known: Pick<ChannelDirectory, 'readDisk'>,
+    private readonly log: Pick<Log, 'info' | 'warn'>,
+  ) {}
 
   /** Whether all that can be loaded is loaded, or loading took too long. */
   get isOver(): boolean {
