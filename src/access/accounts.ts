@@ -1,7 +1,6 @@
 // Accounts and sessions: creates the first account, signs people in and out, changes passwords, and makes and
 // checks session tokens. `Access` decides what an account may do.
 
-import { randomBytes } from 'node:crypto';
 import type { NoContent } from '../contract/console.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -23,10 +22,12 @@ import type {
 import type { NewMail } from '../store/delivery-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { AccountActor, NeededRole } from '../store/ledger-terms.ts';
-import { equalSecrets, hashSecret } from './api-keys.ts';
+import { equalSecrets } from './api-keys.ts';
 import { browserName } from './browser-name.ts';
+import type { OneTimeLinks } from './one-time-links.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in-limits.ts';
+import { createToken, tokenHash } from './token.ts';
 
 /** New session; its token cannot be read anywhere else. */
 export type SignedIn = {
@@ -62,6 +63,7 @@ type SetUpRequest = Credentials & {
 type AccountsDependencies = {
   readonly ledger: Ledger;
   readonly passwords: Passwords;
+  readonly links: OneTimeLinks;
   readonly throttle: LoginThrottle;
   readonly browsers: KnownBrowsers;
   readonly gate: SignInGate;
@@ -79,12 +81,9 @@ const LOOKUPS_RUNNING_MAX = 4;
 const LOOKUPS_WAITING_MAX = 1000;
 
 export class Accounts {
-  private readonly dependencies: AccountsDependencies;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  constructor(dependencies: AccountsDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: AccountsDependencies) {}
 
   /** Returns whether there is no account with an organization yet. */
   async awaitSetUp(): Promise<boolean> {
@@ -202,6 +201,19 @@ export class Accounts {
     return { browser: await browsers.issue(account.email, changed) };
   }
 
+  /** Sets the password with a link, ends every session of the account, and signs in. */
+  async resetPassword(
+    request: { readonly token: string; readonly password: string },
+    client: Client,
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
+    const { ledger, links, passwords, now } = this.dependencies;
+    const link = await links.read('reset', request.token, client.address);
+    if (isFailure(link)) return link;
+    const passwordHash = await passwords.hash(request.password, true);
+    const account = await ledger.usePasswordReset(link.hash, passwordHash, isoTime(now()));
+    return isFailure(account) ? account : this.begin({ ...account, passwordHash }, client);
+  }
+
   /**
    * Opens a session for an account whose password was just verified, unless it has changed since. An account
    * with passkeys awaits one. `isNew`: the account was not this person's before.
@@ -258,7 +270,7 @@ export class Accounts {
     { openedBy, secondFactor, isNew }: Opened,
   ) {
     const { browsers, newBrowserMail } = this.dependencies;
-    const { token, hash } = createSessionToken();
+    const { token, hash } = createToken();
     const now = this.dependencies.now();
     const isKnown = isNew || (await browsers.recognise(browser, email)) !== undefined;
     const session = {
@@ -333,23 +345,4 @@ function describe({ id, email, name }: Account): Account {
 /** Returns the actor of a session's change; `needs` is the role that the change needs, if any. */
 export function sessionActor({ account, tokenHash }: Session, needs?: NeededRole): AccountActor {
   return { kind: 'account', email: account.email, accountId: account.id, tokenHash, needs };
-}
-
-// Tokens of sessions and invitations: 256 random bits, of which the ledger stores only the hash.
-
-/** Returns the mail with the link of a new token, of use until `expiresAt` (RFC 3339), if mails are sent. */
-export type LinkMail = (token: string, expiresAt: string) => NewMail | undefined;
-
-type SessionToken = { readonly token: string; readonly hash: string };
-
-const FORM = /^[A-Za-z0-9_-]{43}$/;
-
-export function createSessionToken(): SessionToken {
-  const token = randomBytes(32).toString('base64url');
-  return { token, hash: hashSecret(token) };
-}
-
-/** Returns the hash that identifies a token; undefined if the text does not have the form of a token. */
-export function tokenHash(token: string | undefined): string | undefined {
-  return token !== undefined && FORM.test(token) ? hashSecret(token) : undefined;
 }

@@ -1,27 +1,19 @@
 // Members of an organization, their roles, and invitations by a link that works once.
 
 import type {
+  IssuedInvitation,
   MemberList,
   NoContent,
-  OpenInvitation,
   RevokedInvitation,
 } from '../contract/console.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
-import { LIMIT } from '../contract/limit.ts';
-import type { Invitation, Role } from '../contract/resource.ts';
+import type { Role } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import type { Joining } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import {
-  type Accounts,
-  type AwaitsPasskey,
-  createSessionToken,
-  type LinkMail,
-  type Session,
-  type SignedIn,
-} from './accounts.ts';
-import { LinkLookup } from './link-lookup.ts';
+import type { Accounts, AwaitsPasskey, Session, SignedIn } from './accounts.ts';
+import type { OneTimeLinks } from './one-time-links.ts';
 import type { Passwords } from './passwords.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 
@@ -29,6 +21,7 @@ export type MembersDependencies = {
   readonly ledger: Ledger;
   readonly accounts: Accounts;
   readonly passwords: Passwords;
+  readonly links: OneTimeLinks;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
   /** Whether passwords let in. */
@@ -37,18 +30,7 @@ export type MembersDependencies = {
 };
 
 export class Members {
-  private readonly dependencies: MembersDependencies;
-  private readonly lookup: LinkLookup<OpenInvitation, 'unknownInvitation'>;
-
-  constructor(dependencies: MembersDependencies) {
-    this.dependencies = dependencies;
-    const { ledger } = dependencies;
-    this.lookup = new LinkLookup(
-      (hash, at) => ledger.findInvitation(hash, at),
-      'unknownInvitation',
-      dependencies,
-    );
-  }
+  constructor(private readonly dependencies: MembersDependencies) {}
 
   /** Lists members and open invitations. */
   async list(organizationId: string): Promise<MemberList> {
@@ -57,45 +39,29 @@ export class Members {
     return { members, invitations: await ledger.listInvitations(organizationId, isoTime(now())) };
   }
 
-  /** Invites an email address, within the organization's limit of links. Only this answer has the token. */
+  /**
+   * Invites an email address with a link below the base URL of the console, within the organization's limit
+   * of links. Only this answer has the token.
+   */
   async invite(
     organizationId: string,
     email: string,
     role: Role,
     actor: Actor,
-    linkMail: LinkMail,
-  ): Promise<Outcome<Invitation & { readonly token: string }>> {
-    const limited = await this.dependencies.throttle.admitLink(organizationId);
+    base: string,
+  ): Promise<Outcome<IssuedInvitation>> {
+    const { ledger, links, throttle } = this.dependencies;
+    const limited = await throttle.admitLink(organizationId);
     if (limited !== undefined) return limited;
-    const { token, hash } = createSessionToken();
-    const now = this.dependencies.now();
-    const expiresAt = isoTime(now + LIMIT.invitationLifetimeMs);
-    const invitation = await this.dependencies.ledger.createInvitation(
-      {
-        organizationId,
-        tokenHash: hash,
-        email,
-        role,
-        at: isoTime(now),
-        expiresAt,
-        mail: linkMail(token, expiresAt),
-      },
-      actor,
-    );
-    return isFailure(invitation) ? invitation : { ...invitation, token };
+    const { issued, stored, mailTo } = links.make('invitation', base);
+    const invitation = { ...stored, organizationId, email, role, mail: mailTo(email) };
+    const created = await ledger.createInvitation(invitation, actor);
+    return isFailure(created) ? created : { id: created.id, ...issued };
   }
 
   /** Ends an invitation. */
   revoke(id: string, actor: Actor): Promise<Outcome<RevokedInvitation>> {
     return this.dependencies.ledger.revokeInvitation(id, isoTime(this.dependencies.now()), actor);
-  }
-
-  /** Returns the invitation of a token while it can be used. Only invalid tokens count as tries. */
-  readInvitation(
-    token: string,
-    address: string,
-  ): Promise<Outcome<OpenInvitation & { readonly hash: string }>> {
-    return this.lookup.read(token, address);
   }
 
   /**
@@ -107,11 +73,11 @@ export class Members {
     request: { readonly token: string; readonly name: string; readonly password: string },
     client: Client,
   ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
-    const { ledger, accounts, arePasswordsOn, now } = this.dependencies;
+    const { ledger, accounts, links, arePasswordsOn, now } = this.dependencies;
     if (!arePasswordsOn) return fail('passwordsOff');
-    const invitation = await this.readInvitation(request.token, client.address);
+    const invitation = await links.read('invitation', request.token, client.address);
     if (isFailure(invitation)) return invitation;
-    const joining = await this.join(invitation, request, client);
+    const joining = await this.join(invitation.offer.email, request, client);
     if (isFailure(joining)) return joining;
     const account = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
     if (isFailure(account)) return account;
@@ -125,13 +91,12 @@ export class Members {
     token: string,
     address: string,
   ): Promise<Outcome<NoContent>> {
-    const { ledger, now } = this.dependencies;
-    const invitation = await this.readInvitation(token, address);
+    const { ledger, links, now } = this.dependencies;
+    const invitation = await links.read('invitation', token, address);
     if (isFailure(invitation)) return invitation;
     const { email, name } = account;
-    if (invitation.email !== email) {
-      return invalidField('token', `The invitation is for ${invitation.email}`);
-    }
+    const invited = invitation.offer.email;
+    if (invited !== email) return invalidField('token', `The invitation is for ${invited}`);
     const joining = { email, name, passwordHash, as: 'known' } as const;
     const accepted = await ledger.acceptInvitation(invitation.hash, joining, isoTime(now()));
     return isFailure(accepted) ? accepted : {};
@@ -139,7 +104,7 @@ export class Members {
 
   /** Returns the account that joins; only an account's password joins as that account. */
   private async join(
-    { email }: OpenInvitation,
+    email: string,
     { name, password }: { readonly name: string; readonly password: string },
     client: Client,
   ): Promise<Outcome<Joining & { readonly passwordHash: string }>> {

@@ -11,19 +11,14 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { RareLog } from '../observe/rare-log.ts';
 import type { AccountProof, Arrival, Entered, GroupRole } from '../store/account-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import {
-  type Accounts,
-  createSessionToken,
-  type Session,
-  type SignedIn,
-  sessionActor,
-} from './accounts.ts';
-import { LinkLookup } from './link-lookup.ts';
+import { type Accounts, type Session, type SignedIn, sessionActor } from './accounts.ts';
 import type { DescribedPerson, OidcProvider, SignInSecrets } from './oidc-provider.ts';
+import type { OneTimeLinks } from './one-time-links.ts';
 import { formOf } from './provider-claims.ts';
 import { RefusedAnswer } from './refused-answer.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 import type { SigningKey } from './signing-key.ts';
+import { createToken } from './token.ts';
 
 /** Role that members of a group have. */
 type GroupRule = GroupRole & { readonly group: string };
@@ -35,6 +30,7 @@ export type OidcSignInDependencies = {
   readonly rules: readonly GroupRule[];
   readonly key: SigningKey;
   readonly accounts: Accounts;
+  readonly links: OneTimeLinks;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
   readonly metrics: Pick<Metrics, 'signIns'>;
@@ -69,18 +65,7 @@ const ID_BYTES = 16;
 /** Maximum length of a known browser's cookie; what is longer is none. */
 const BROWSER_LENGTH_MAX = 128;
 export class OidcSignIn {
-  private readonly dependencies: OidcSignInDependencies;
-  private readonly lookup: LinkLookup<{ readonly email: string }, 'unknownArrival'>;
-
-  constructor(dependencies: OidcSignInDependencies) {
-    this.dependencies = dependencies;
-    const { ledger } = dependencies;
-    this.lookup = new LinkLookup(
-      (hash, at) => ledger.findArrival(hash, at),
-      'unknownArrival',
-      dependencies,
-    );
-  }
+  constructor(private readonly dependencies: OidcSignInDependencies) {}
 
   /** Begins a sign-in: returns the provider's address for the browser, and the cookie that binds it. */
   async begin(
@@ -130,24 +115,16 @@ export class OidcSignIn {
     }
   }
 
-  /** Returns the address of the account that an arrival is to prove. Only invalid tokens count as tries. */
-  readArrival(
-    token: string | undefined,
-    address: string,
-  ): Promise<Outcome<{ readonly email: string; readonly hash: string }>> {
-    return this.lookup.read(token, address);
-  }
-
   /** Joins an arrival to the account of its address, which a password or the account's session proves. */
   async join(
     token: string | undefined,
     shown: { readonly password: string | undefined; readonly session: Session | undefined },
     client: Client,
   ): Promise<Outcome<SignedIn>> {
-    const { ledger, accounts, now } = this.dependencies;
-    const arrival = await this.readArrival(token, client.address);
+    const { ledger, accounts, links, now } = this.dependencies;
+    const arrival = await links.read('arrival', token, client.address);
     if (isFailure(arrival)) return arrival;
-    const proof = await this.prove(arrival.email, shown, client);
+    const proof = await this.prove(arrival.offer.email, shown, client);
     if (isFailure(proof)) return proof;
     const entered = await ledger.joinIdentity(arrival.hash, proof, isoTime(now()));
     if (isFailure(entered)) return entered;
@@ -201,7 +178,7 @@ export class OidcSignIn {
     if (!arrival.isEmailVerified) {
       throw new RefusedAnswer('unverified', new Error(person.emailDoubt));
     }
-    const { token, hash } = createSessionToken();
+    const { token, hash } = createToken();
     const expiresAt = isoTime(at + LIMIT.oidcSignInMs);
     await ledger.storeArrival(
       { ...arrival, email },

@@ -1,5 +1,5 @@
-// Passkeys (WebAuthn): people add, name and remove them, and sign in with one, alone or after the password.
-// The authenticator verifies its person each time.
+// Passkeys (WebAuthn): people add, name and remove them, sign in with one, alone or after the password, and
+// remove all with a link when they have lost them. The authenticator verifies its person each time.
 
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { NoContent } from '../contract/console.ts';
@@ -18,12 +18,13 @@ import {
   type Session,
   type SignedIn,
   sessionActor,
-  tokenHash,
 } from './accounts.ts';
 import { hashSecret } from './api-keys.ts';
 import type { Challenge, ChallengePurpose, Challenges } from './challenges.ts';
+import type { OneTimeLinks } from './one-time-links.ts';
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
+import { tokenHash } from './token.ts';
 
 /** Question to an authenticator, and the cookie that its answer must come with. */
 export type PasskeyQuestion = { readonly options: object; readonly cookie: string };
@@ -32,12 +33,17 @@ type PasskeysDependencies = {
   readonly ledger: Ledger;
   readonly accounts: Accounts;
   readonly challenges: Challenges;
+  readonly links: OneTimeLinks;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
   /** Returns the mail that tells a person of a passkey, for a session is enough to add and to remove one. */
   readonly mail: (email: string, deed: 'added' | 'removed', atMs: number) => NewMail | undefined;
+  /** Returns the mail that tells a person that a link has removed all. */
+  readonly recoveredMail: (email: string, atMs: number) => NewMail | undefined;
+  /** Whether passwords let in. */
+  readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
 
@@ -49,12 +55,9 @@ const LOOKUPS_WAITING_MAX = 1000;
 const webAuthn = () => import('@simplewebauthn/server');
 
 export class Passkeys {
-  private readonly dependencies: PasskeysDependencies;
   private readonly lookups = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  constructor(dependencies: PasskeysDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: PasskeysDependencies) {}
 
   /** Lists the passkeys of the session's account; `unavailable` says why none can be used here. */
   async list({
@@ -187,6 +190,32 @@ export class Passkeys {
     const former = tokenHash(presented);
     if (!isFailure(signedIn) && former !== undefined) await ledger.endSession(former);
     return signedIn;
+  }
+
+  /**
+   * Removes all passkeys of an account with a link and the account's password: the link opens nothing by
+   * itself. Ends every session of the account, and signs in by the password alone.
+   */
+  async recover(
+    request: { readonly token: string; readonly password: string },
+    client: Client,
+  ): Promise<Outcome<SignedIn | AwaitsPasskey>> {
+    const { ledger, accounts, links, gate, arePasswordsOn, recoveredMail, now } = this.dependencies;
+    if (!arePasswordsOn) return fail('passwordsOff');
+    const link = await links.read('recovery', request.token, client.address);
+    if (isFailure(link)) return link;
+    const by = { ...client, hasLink: true };
+    const tried = await gate.try(link.offer.email, request.password, by);
+    if (isFailure(tried)) return tried;
+    const { account, isRight } = tried;
+    const passwordHash = account?.passwordHash ?? undefined;
+    if (!isRight || account === undefined || passwordHash === undefined) {
+      return invalidField('password', 'Wrong password');
+    }
+    const at = now();
+    const told = recoveredMail(account.email, at);
+    const used = await ledger.useRecovery(account, link.hash, isoTime(at), told);
+    return isFailure(used) ? used : accounts.begin({ ...account, passwordHash }, client);
   }
 
   private party() {

@@ -250,7 +250,7 @@ export type MemberList = {
 };
 
 /** A new invitation with its link; shown only once. */
-type IssuedInvitation = {
+export type IssuedInvitation = {
   readonly id: string;
   readonly url: string;
   readonly expiresAt: string;

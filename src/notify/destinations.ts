@@ -1,7 +1,6 @@
 // Administration of the destinations of notifications: their addresses and secrets, tests, and what became of
 // the messages to them. Who delivers the messages is another matter (docs/architecture.md).
 
-import type { LinkMail } from '../access/accounts.ts';
 import type { ResealedSecrets } from '../contract/console.ts';
 import {
   type Failure,
@@ -48,9 +47,6 @@ type DestinationsDependencies = {
   readonly recipients: Pick<Recipients, 'makeLink'>;
 };
 
-/** Makes the mail with the link for an address; undefined if none can be sent. */
-export type MailLink = (to: string) => LinkMail;
-
 /** Destination as an owner asks for it; `kind` decides which address it has. */
 export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | 'to' | 'link'> & {
   readonly url?: string | undefined;
@@ -74,18 +70,18 @@ export class Destinations {
 
   /**
    * Adds a destination; only the answer for a webhook has its secret, this once. A recipient who is no member
-   * gets a link.
+   * gets a link, below the base URL of the console.
    */
   async add(
     organizationId: string,
     asked: AskedDestination,
     actor: Actor,
-    mailLink: MailLink,
+    base: string,
   ): Promise<Outcome<IssuedDestination>> {
     const { kind, url = null, to = null, ...settings } = asked;
     const refused = this.refuseAddress(kind, { url, to }) ?? this.refuseKind(kind);
     if (refused !== undefined) return refused;
-    const link = to === null ? undefined : await this.linkFor(organizationId, to, mailLink);
+    const link = to === null ? undefined : await this.linkFor(organizationId, to, base);
     if (isFailure(link)) return link;
     const issued = this.issue();
     const destination = { ...settings, organizationId, kind, url, to, link };
@@ -98,7 +94,7 @@ export class Destinations {
     id: string,
     change: Omit<DestinationChange, 'link'>,
     { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
-    mailLink: MailLink,
+    base: string,
   ): Promise<Outcome<IssuedDestination>> {
     const words = change.url === undefined ? undefined : this.dependencies.refuseUrl(change.url);
     if (words !== undefined) return invalidField('url', words);
@@ -106,7 +102,7 @@ export class Destinations {
       return fail('secretKeyMissing');
     }
     const { ledger } = this.dependencies;
-    const link = await this.linkOf(id, change.to, organizationId, mailLink);
+    const link = await this.linkOf(id, change.to, organizationId, base);
     if (isFailure(link)) return link;
     const issued = this.issue();
     const changed = await ledger.updateDestination(id, { ...change, link }, issued.seal, actor);
@@ -118,30 +114,30 @@ export class Destinations {
     id: string,
     to: string | undefined,
     organizationId: string,
-    mailLink: MailLink,
+    base: string,
   ): Promise<RecipientLink | undefined | Failure> {
     if (to === undefined) return undefined;
     const before = await this.dependencies.ledger.findDestination(id);
     if (before?.kind !== 'mail' || before.to === to) return undefined;
-    return this.linkFor(organizationId, to, mailLink);
+    return this.linkFor(organizationId, to, base);
   }
 
   /** Makes the link for a recipient; undefined for a member, who needs none. */
   private async linkFor(
     organizationId: string,
     to: string,
-    mailLink: MailLink,
+    base: string,
   ): Promise<RecipientLink | undefined | Failure> {
     const { ledger, recipients } = this.dependencies;
     if (await ledger.isMemberEmail(organizationId, to)) return undefined;
-    return recipients.makeLink(organizationId, to, mailLink(to));
+    return recipients.makeLink(organizationId, to, base);
   }
 
   /** Mails another link to a recipient who has not confirmed; the one before ends. */
   async sendLink(
     id: string,
     { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
-    mailLink: MailLink,
+    base: string,
   ): Promise<Outcome<Destination>> {
     const { ledger, recipients } = this.dependencies;
     const found = await ledger.findDestination(id);
@@ -150,7 +146,7 @@ export class Destinations {
     if (to === null || recipient === 'member' || recipient === 'confirmed') {
       return fail('recipientKnown');
     }
-    const link = await recipients.makeLink(organizationId, to, mailLink(to));
+    const link = await recipients.makeLink(organizationId, to, base);
     if (link === undefined) return fail('mailMissing');
     return isFailure(link) ? link : ledger.renewRecipientLink(id, link, actor);
   }

@@ -50,13 +50,13 @@ export class PeopleMails {
   }
 
   /** Has the link that sets a new password, which is of use until `expiresAt` (RFC 3339). */
-  passwordReset(to: string, url: string, expiresAt: string): NewMail | undefined {
+  reset(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = `With this link you set a new password for ${to}. It works once:\n\n${url}\n`;
     return this.#write('password-reset', { to, subject: 'Set a new password', text }, expiresAt);
   }
 
   /** Asks an address that is no member's whether it wants the notifications of an organization. */
-  confirmation(to: string, url: string, expiresAt: string): NewMail | undefined {
+  recipient(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = [
       `An organization wants to mail its notifications to ${to}. This link says which:`,
       url,

@@ -1,8 +1,9 @@
-// Terms of the ledger's calls for accounts, sessions, memberships and invitations. Times are RFC 3339, and
-// the caller passes the present time that expiry is compared with. Tokens are passed as lower-case hex
-// SHA-256 hashes, passwords as the hasher encoded them. A `mail` tells a person of what the call does, and is
-// stored in the same transaction.
+// Terms of the ledger's calls for accounts, sessions, memberships and links that work once. Times are RFC
+// 3339, and the caller passes the present time that expiry is compared with. Tokens are passed as lower-case
+// hex SHA-256 hashes, passwords as the hasher encoded them. A `mail` tells a person of what the call does,
+// and is stored in the same transaction.
 
+import type { OpenInvitation, OpenReset } from '../contract/console.ts';
 import type { Account, Passkey, Role, SessionOpener } from '../contract/resource.ts';
 import type { NewMail } from './delivery-ledger.ts';
 import type { Actor } from './ledger-terms.ts';
@@ -31,12 +32,21 @@ export type Joining =
   | (NewAccount & { readonly as: 'known' })
   | (NewAccount & { readonly as: 'new' | 'claimed'; readonly passwordHash: string });
 
-export type NewPasswordReset = {
-  readonly email: string;
+/** Kinds of links that work once: those for an account, arrivals from a provider, and invitations. */
+export type LinkKind = AccountLinkKind | 'arrival' | 'invitation';
+
+/** Links for an account: to a new password, and from lost passkeys. */
+export type AccountLinkKind = 'reset' | 'recovery';
+
+export type NewLink = {
   readonly tokenHash: string;
   readonly at: string;
   readonly expiresAt: string;
-  readonly mail?: NewMail | undefined;
+};
+
+/** What a link tells whoever has its token. */
+export type LinkOffers = Readonly<Record<Exclude<LinkKind, 'invitation'>, OpenReset>> & {
+  readonly invitation: OpenInvitation;
 };
 
 /** Failed sign-ins of an account, and the address of the client of the last one. */
@@ -110,16 +120,13 @@ export type ShownPasskey = {
   readonly challenge: AnsweredChallenge;
 };
 
-export type NewRecovery = {
-  readonly tokenHash: string;
-  readonly at: string;
-  readonly expiresAt: string;
+export type NewAccountLink = NewLink & {
   /** Returns the mail to the address of the account, which the call finds. */
   readonly mailTo?: ((email: string) => NewMail | undefined) | undefined;
 };
 
-/** Account that a recovery is for: of an email address, or a member of an organization. */
-export type RecoveredAccount =
+/** Account that a link is for: of an email address, or a member of an organization. */
+export type LinkedAccount =
   | { readonly email: string }
   | { readonly organizationId: string; readonly accountId: string };
 
@@ -137,13 +144,10 @@ export type AccessTarget = {
   readonly id: string;
 };
 
-export type NewInvitation = {
+export type NewInvitation = NewLink & {
   readonly organizationId: string;
-  readonly tokenHash: string;
   readonly email: string;
   readonly role: Role;
-  readonly at: string;
-  readonly expiresAt: string;
   readonly mail?: NewMail | undefined;
 };
 

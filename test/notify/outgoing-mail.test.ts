@@ -33,7 +33,7 @@ function send(due: DueMail, key = box): Promise<readonly [TryOutcome, readonly M
 it('wait encrypted, and arrive with their link and one id', async () => {
   const written = [
     mails.invitation('ann@example.com', URL, EXPIRES_AT),
-    mails.passwordReset('ann@example.com', URL, EXPIRES_AT),
+    mails.reset('ann@example.com', URL, EXPIRES_AT),
     mails.signIn('ann@example.com', '192.0.2.1', 0),
   ];
   expect(written.map((mail) => mail?.kind)).toEqual(['invitation', 'password-reset', 'sign-in']);

@@ -116,7 +116,7 @@ async function contentsOf(database: Database): Promise<Record<string, readonly s
     await sql.runScript("SET LOCAL TIME ZONE 'UTC'");
     const tables = await sql.query<{ name: string }>(
       `SELECT c.relname::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
-       WHERE nspname = 'public' AND relkind IN ('r', 'S') AND NOT relispartition OR relname = 'devices'`,
+       WHERE nspname = 'public' AND relkind IN ('r', 'p', 'S') AND NOT relispartition`,
     );
     for (const { name } of tables) {
       // The last column of a sequence tells of the server's log.

@@ -3,14 +3,12 @@
 import type { Accounts } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
 import type { OidcSignIn } from '../../access/oidc-sign-in.ts';
-import type { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import type { OneTimeLinks } from '../../access/one-time-links.ts';
 import type { Passkeys } from '../../access/passkeys.ts';
-import type { PasswordResets } from '../../access/password-resets.ts';
 import type { SignInWays } from '../../contract/oidc.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { Destinations } from '../../notify/destinations.ts';
-import type { PeopleMails } from '../../notify/outgoing-mail.ts';
 import type { Recipients } from '../../notify/recipients.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
 import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
@@ -24,9 +22,8 @@ import type { NotesRenderer } from '../notes/notes-renderer.ts';
 export type ConsoleServices = ChangeServices & {
   readonly accounts: Accounts;
   readonly members: Members;
-  readonly resets: PasswordResets;
+  readonly links: OneTimeLinks;
   readonly passkeys: Passkeys;
-  readonly recoveries: PasskeyRecoveries;
   /** How people sign in; undefined for passwords alone. */
   readonly ways: SignInWays | undefined;
   /** Sign-in with a provider; undefined where none is set. */
@@ -44,7 +41,6 @@ export type ConsoleServices = ChangeServices & {
   readonly webhooks: Webhooks;
   readonly destinations: Destinations;
   readonly recipients: Recipients;
-  readonly mails: PeopleMails;
 
   readonly edgeTokens: EdgeTokens;
   readonly copies: LedgerCopies;

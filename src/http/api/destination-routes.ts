@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { fail, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts';
-import type { MailLink } from '../../notify/destinations.ts';
-import { type ConsoleRoutes, requestOrigin, routeOf, unstored } from '../endpoint/console-route.ts';
+import { type ConsoleRoutes, consoleBase, routeOf, unstored } from '../endpoint/console-route.ts';
 import {
   emailField,
   nameField,
@@ -61,14 +60,8 @@ export function destinationRoutes(
   routes: ConsoleRoutes,
   dependencies: ConsoleServices,
 ): readonly Route[] {
-  const { ledger, destinations, mails, consoleUrl } = dependencies;
-  const mailLink =
-    (exchange: Exchange): MailLink =>
-    (to) =>
-    (token, expiresAt) => {
-      const base = consoleUrl ?? requestOrigin(exchange);
-      return mails.confirmation(to, `${base}/console/confirmation/${token}`, expiresAt);
-    };
+  const { ledger, destinations, consoleUrl } = dependencies;
+  const baseOf = (exchange: Exchange) => consoleBase(exchange, consoleUrl);
   return [
     ...confirmationRoutes(dependencies),
     routes.plain('GET destinations', 'owner of organization', ({ organizationId }) =>
@@ -76,15 +69,15 @@ export function destinationRoutes(
     ),
     routes.on('POST destinations', 'owner of organization', { input: newBody, status: 201 })(
       ({ organizationId, actor }, { org: _, events = null, apps = null, ...asked }, exchange) =>
-        destinations.add(organizationId, { ...asked, events, apps }, actor, mailLink(exchange)),
+        destinations.add(organizationId, { ...asked, events, apps }, actor, baseOf(exchange)),
     ),
     routes.plain('GET destinations/:id', 'owner of destination', ({ id }) => destinations.show(id)),
     routes.on('PATCH destinations/:id', 'owner of destination', { input: changeBody })(
       (context, change, exchange) =>
-        destinations.update(context.id, change, context, mailLink(exchange)),
+        destinations.update(context.id, change, context, baseOf(exchange)),
     ),
     routes.plain('POST destinations/:id/link', 'owner of destination', (context, _, exchange) =>
-      destinations.sendLink(context.id, context, mailLink(exchange)),
+      destinations.sendLink(context.id, context, baseOf(exchange)),
     ),
     routes.plain('DELETE destinations/:id', 'owner of destination', ({ id, actor }) =>
       ledger.removeDestination(id, actor),
@@ -112,13 +105,12 @@ export function destinationRoutes(
  */
 function confirmationRoutes({
   recipients,
+  links,
   consoleUrl,
   trustProxy,
 }: ConsoleServices): readonly Route[] {
   return [
-    readToken('confirmation', (token, exchange) =>
-      recipients.read(token, addressIn(exchange, trustProxy)),
-    ),
+    readToken('confirmation', 'recipient', links, trustProxy),
     {
       bodyBytesMax: BODY_BYTES_MAX,
       ...routeOf('POST confirmation', async (exchange) => {

@@ -7,10 +7,10 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { readConsolePath } from '../../contract/oidc.ts';
 import {
+  consoleBase,
   isOwnOrigin,
   mountOf,
   oidcCookies,
-  requestOrigin,
   routeOf,
   sessionCookie,
   unstored,
@@ -23,7 +23,7 @@ import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
 import { addressIn, clientIn, sessionCookies, withHeaders } from './session-routes.ts';
 
-type OidcServices = Pick<ConsoleServices, 'accounts' | 'consoleUrl' | 'trustProxy'> & {
+type OidcServices = Pick<ConsoleServices, 'accounts' | 'links' | 'consoleUrl' | 'trustProxy'> & {
   readonly oidc: OidcSignIn;
 };
 
@@ -34,7 +34,7 @@ const joinBody = z.strictObject({ password: textField(LIMIT.passwordLengthMax).o
 
 /** Builds the routes below `/console/api/oidc`. */
 export function oidcRoutes(dependencies: OidcServices): readonly Route[] {
-  const { oidc, accounts, consoleUrl, trustProxy } = dependencies;
+  const { oidc, accounts, links, consoleUrl, trustProxy } = dependencies;
   const cookies = oidcCookies(consoleUrl);
   const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
   const leadTo = (path: string, headers: readonly HeaderPair[]) =>
@@ -80,7 +80,7 @@ export function oidcRoutes(dependencies: OidcServices): readonly Route[] {
     write('POST oidc', consoleUrl, async (exchange) => {
       const body = await parseBody(exchange, beginBody);
       if (isFailure(body)) return failureReply(body);
-      const base = consoleUrl ?? requestOrigin(exchange);
+      const base = consoleBase(exchange, consoleUrl);
       const begun = await oidc.begin(base, body.to, clientOf(exchange));
       if (isFailure(begun)) return failureReply(begun);
       return withHeaders(jsonReply(200, { url: begun.url }), [cookies.begun.set(begun.cookie)]);
@@ -88,8 +88,8 @@ export function oidcRoutes(dependencies: OidcServices): readonly Route[] {
     routeOf('GET oidc/callback', async (exchange) => unstored(await finish(exchange))),
     routeOf('GET oidc/arrival', async (exchange) => {
       const { token } = readArrival(cookies.arrival.read(exchange));
-      const found = await oidc.readArrival(token, addressIn(exchange, trustProxy));
-      return unstored(replyOf(isFailure(found) ? found : { email: found.email }));
+      const found = await links.read('arrival', token, addressIn(exchange, trustProxy));
+      return unstored(replyOf(isFailure(found) ? found : found.offer));
     }),
     write('POST oidc/join', consoleUrl, join),
   ];

@@ -2,12 +2,10 @@
 // of edges, copies of the embedded ledger, and the key of sealed secrets.
 
 import { z } from 'zod';
-import { isFailure } from '../../contract/failure.ts';
-import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
+import { type ConsoleRoutes, consoleBase } from '../endpoint/console-route.ts';
 import { emailField, nameField, titleField } from '../endpoint/field.ts';
 import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
-import { recoveryLink } from './organization-routes.ts';
 
 const resetBody = z.strictObject({ email: emailField });
 const newTokenBody = z.strictObject({ name: titleField, org: nameField.nullable() });
@@ -18,26 +16,16 @@ const resealBody = z.strictObject({ after: nameField.optional() });
 /** Builds the routes of the operator. */
 export function operatorRoutes(
   routes: ConsoleRoutes,
-  { ledger, resets, recoveries, edgeTokens, copies, resealing, mails, consoleUrl }: ConsoleServices,
+  { ledger, links, edgeTokens, copies, resealing, consoleUrl }: ConsoleServices,
 ): readonly Route[] {
   return [
     routes.on('POST accounts/reset-password', 'operator', { input: resetBody, status: 201 })(
-      async ({ actor }, { email }, exchange) => {
-        const base = consoleUrl ?? requestOrigin(exchange);
-        const urlOf = (token: string) => `${base}/console/password-reset/${token}`;
-        const created = await resets.create(email, actor, (token, expiresAt) =>
-          mails.passwordReset(email, urlOf(token), expiresAt),
-        );
-        if (isFailure(created)) return created;
-        const { token, expiresAt } = created;
-        return { url: urlOf(token), expiresAt };
-      },
+      ({ actor }, { email }, exchange) =>
+        links.create('reset', { email }, actor, consoleBase(exchange, consoleUrl)),
     ),
     routes.on('POST accounts/recover', 'operator', { input: resetBody, status: 201 })(
-      async ({ actor }, { email }, exchange) => {
-        const created = await recoveries.create({ email }, actor);
-        return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
-      },
+      ({ actor }, { email }, exchange) =>
+        links.create('recovery', { email }, actor, consoleBase(exchange, consoleUrl)),
     ),
     routes.plain('GET edge-tokens', 'operator', async () => ({
       edgeTokens: await ledger.listEdgeTokens(),

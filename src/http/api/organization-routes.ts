@@ -1,14 +1,13 @@
 // Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
 
 import { z } from 'zod';
-import type { IssuedReset } from '../../contract/console.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { AUDIT_DEEDS, KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
-import { type ConsoleRoutes, requestOrigin } from '../endpoint/console-route.ts';
+import { type ConsoleRoutes, consoleBase } from '../endpoint/console-route.ts';
 import {
   nameField,
   newEmailField,
@@ -17,7 +16,6 @@ import {
   titleField,
   wholeField,
 } from '../endpoint/field.ts';
-import type { Exchange } from '../transport/exchange.ts';
 import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
 
@@ -97,7 +95,7 @@ export function organizationRoutes(
 
 function memberRoutes(
   routes: ConsoleRoutes,
-  { ledger, members, recoveries, mails, consoleUrl }: ConsoleServices,
+  { ledger, members, links, consoleUrl }: ConsoleServices,
 ): readonly Route[] {
   return [
     routes.plain('GET members', 'viewer of organization', ({ organizationId }) =>
@@ -114,20 +112,13 @@ function memberRoutes(
     routes.on('POST members/recover', 'owner of organization', {
       input: namedMemberBody,
       status: 201,
-    })(async ({ organizationId, actor }, { account: accountId }, exchange) => {
-      const created = await recoveries.create({ organizationId, accountId }, actor);
-      return isFailure(created) ? created : recoveryLink(consoleUrl, exchange, created);
+    })(({ organizationId, actor }, { account: accountId }, exchange) => {
+      const base = consoleBase(exchange, consoleUrl);
+      return links.create('recovery', { organizationId, accountId }, actor, base);
     }),
     routes.on('POST invitations', 'owner of organization', { input: invitationBody, status: 201 })(
-      async ({ organizationId, actor }, { email, role }, exchange) => {
-        const urlOf = (token: string) => invitationUrl(consoleUrl, exchange, token);
-        const invited = await members.invite(organizationId, email, role, actor, (token, until) =>
-          mails.invitation(email, urlOf(token), until),
-        );
-        if (isFailure(invited)) return invited;
-        const { id, token, expiresAt } = invited;
-        return { id, url: urlOf(token), expiresAt };
-      },
+      ({ organizationId, actor }, { email, role }, exchange) =>
+        members.invite(organizationId, email, role, actor, consoleBase(exchange, consoleUrl)),
     ),
     routes.plain('POST invitations/:id/revoke', 'owner of invitation', ({ id, actor }) =>
       members.revoke(id, actor),
@@ -154,20 +145,6 @@ function keyRoutes(
       ({ organizationId }, { org: _, ...filter }) => ledger.listAudit(organizationId, filter),
     ),
   ];
-}
-
-/** Returns a recovery link as it is shown, this once. */
-export function recoveryLink(
-  consoleUrl: string | undefined,
-  exchange: Exchange,
-  { token, expiresAt }: { readonly token: string; readonly expiresAt: string },
-): IssuedReset {
-  const base = consoleUrl ?? requestOrigin(exchange);
-  return { url: `${base}/console/recovery/${token}`, expiresAt };
-}
-
-function invitationUrl(consoleUrl: string | undefined, exchange: Exchange, token: string): string {
-  return `${consoleUrl ?? requestOrigin(exchange)}/console/invitation/${token}`;
 }
 
 // Routes of the console API for release webhooks: enabling, changing, disabling, and their state with recent

@@ -3,17 +3,13 @@
 
 import { z } from 'zod';
 import type { AwaitsPasskey, Session, SignedIn } from '../../access/accounts.ts';
+import type { OneTimeLinks } from '../../access/one-time-links.ts';
 import type { PasskeyQuestion } from '../../access/passkeys.ts';
 import type { Client } from '../../access/sign-in-limits.ts';
-import type {
-  NoContent,
-  OpenInvitation,
-  OpenReset,
-  PasskeyOptions,
-  SessionState,
-} from '../../contract/console.ts';
+import type { NoContent, PasskeyOptions, SessionState } from '../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { LinkKind } from '../../store/account-ledger.ts';
 import {
   browserCookie,
   type ConsoleRoutes,
@@ -73,10 +69,9 @@ export function sessionRoutes(
   routes: ConsoleRoutes,
   dependencies: AdmittingServices,
 ): readonly Route[] {
-  const { accounts, members, resets, passkeys, recoveries, trustProxy } = dependencies;
+  const { accounts, members, links, passkeys, trustProxy } = dependencies;
   const open = createOpen(dependencies);
   const small = { bodyBytesMax: BODY_BYTES_MAX };
-  const addressOf = (exchange: Exchange) => addressIn(exchange, trustProxy);
   const clientOf = (exchange: Exchange) => clientIn(exchange, trustProxy);
   return [
     routeOf('GET session', readSession(dependencies)),
@@ -88,7 +83,7 @@ export function sessionRoutes(
       members.accept(body, clientOf(exchange)),
     ),
     open('password-reset', 200, resetBody, (body, exchange) =>
-      resets.use(body, clientOf(exchange)),
+      accounts.resetPassword(body, clientOf(exchange)),
     ),
     askForPasskey(dependencies),
     open('session/passkey', 200, passkeyBody, ({ credential }, exchange) =>
@@ -100,22 +95,11 @@ export function sessionRoutes(
       ),
     ),
     open('recovery', 200, recoveryBody, (body, exchange) =>
-      recoveries.use(body, clientOf(exchange)),
+      passkeys.recover(body, clientOf(exchange)),
     ),
-    readToken('recovery', async (token, exchange): Promise<Outcome<OpenReset>> => {
-      const found = await recoveries.read(token, addressOf(exchange));
-      return isFailure(found) ? found : { email: found.email };
-    }),
-    readToken('invitation', async (token, exchange): Promise<Outcome<OpenInvitation>> => {
-      const found = await members.readInvitation(token, addressOf(exchange));
-      if (isFailure(found)) return found;
-      const { organization, role, email } = found;
-      return { organization, role, email };
-    }),
-    readToken('password-reset', async (token, exchange): Promise<Outcome<OpenReset>> => {
-      const found = await resets.read(token, addressOf(exchange));
-      return isFailure(found) ? found : { email: found.email };
-    }),
+    readToken('recovery', 'recovery', links, trustProxy),
+    readToken('invitation', 'invitation', links, trustProxy),
+    readToken('password-reset', 'reset', links, trustProxy),
     // The account of a session makes the first organization, with the admin token.
     routes.on('POST setup/organization', 'person', {
       ...small,
@@ -123,7 +107,8 @@ export function sessionRoutes(
       status: 201,
     })(({ session }, body, exchange) => accounts.setUpAs(session, body, clientOf(exchange))),
     routes.on('POST invitation/accept', 'person', { ...small, input: acceptBody })(
-      ({ session }, { token }, exchange) => members.acceptAs(session, token, addressOf(exchange)),
+      ({ session }, { token }, exchange) =>
+        members.acceptAs(session, token, addressIn(exchange, trustProxy)),
     ),
     ...endRoutes(dependencies),
     changePassword(dependencies),
@@ -131,14 +116,18 @@ export function sessionRoutes(
 }
 
 /** Builds a GET route that tells the holder of a token that works once what it is for. */
-export function readToken<Answer>(
+export function readToken(
   path: string,
-  read: (token: string, exchange: Exchange) => Promise<Outcome<Answer>>,
+  kind: LinkKind | 'recipient',
+  links: OneTimeLinks,
+  trustProxy: number,
 ): Route {
   return routeOf(`GET ${path}`, async (exchange) => {
     const query = parseQuery(exchange, tokenQuery);
-    const found = isFailure(query) ? query : await read(query.token, exchange);
-    return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found));
+    const found = isFailure(query)
+      ? query
+      : await links.read(kind, query.token, addressIn(exchange, trustProxy));
+    return unstored(isFailure(found) ? failureReply(found) : jsonReply(200, found.offer));
   });
 }
 

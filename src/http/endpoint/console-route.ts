@@ -267,9 +267,12 @@ export function isOwnOrigin(
   );
 }
 
-/** Returns the origin by which the client reached the service, for links when no base URL is configured. */
-export function requestOrigin({ headers }: Pick<Exchange, 'headers'>): string {
-  return headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
+/** Returns the base URL of links to the console: the configured one, or by which the client came. */
+export function consoleBase(
+  { headers }: Pick<Exchange, 'headers'>,
+  consoleUrl: string | undefined,
+): string {
+  return consoleUrl ?? headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }
 
 /** Returns the path of the console's base URL, which a proxy takes off; '' without one. */

@@ -7,9 +7,8 @@ import { Challenges } from '../../access/challenges.ts';
 import { Members } from '../../access/members.ts';
 import { OidcProvider } from '../../access/oidc-provider.ts';
 import { OidcSignIn } from '../../access/oidc-sign-in.ts';
-import { PasskeyRecoveries } from '../../access/passkey-recoveries.ts';
+import { OneTimeLinks } from '../../access/one-time-links.ts';
 import { Passkeys } from '../../access/passkeys.ts';
-import { PasswordResets } from '../../access/password-resets.ts';
 import { argon2Hasher, Passwords } from '../../access/passwords.ts';
 import {
   FailedSignIns,
@@ -104,13 +103,15 @@ export function assembleConsole({
   readMetrics,
 }: ConsoleOptions): readonly Route[] {
   const mails = assembleMails(config, secrets);
-  const recipients = new Recipients({ ledger, throttle: new LoginThrottle(limits), now: Date.now });
+  const throttle = new LoginThrottle(limits);
+  const links = assembleLinks(ledger, throttle, mails);
+  const recipients = new Recipients({ ledger, throttle, links, now: Date.now });
   return [
     rootRoute(consoleUrlOf(config) ?? ''),
     ...metricsRoutes(readMetrics),
     ...consoleFiles(CONSOLE_FOLDER, consoleUrlOf(config)),
     ...consoleRoutes({
-      ...assembleAccounts(config, secrets, { ...limits, ledger, log, mails }),
+      ...assembleAccounts(config, secrets, { ...limits, ledger, log, mails, links }),
       administer: new Administer(ledger, propagate, config.organizationsBy === 'anyone'),
       view: new ViewConsole(ledger, standings, address),
       fleet: new ViewFleet(ledger, live),
@@ -121,7 +122,6 @@ export function assembleConsole({
       recipients,
       copies,
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
-      mails,
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
       ...{ changes, approvals },
@@ -156,6 +156,15 @@ function assembleMails({ notify }: Config, { box }: Secrets): PeopleMails {
   return new PeopleMails(isOn ? (text, owner) => box.seal(text, owner) : undefined);
 }
 
+/** Assembles links that work once, with the mails that have them or tell of them. */
+function assembleLinks(ledger: Ledger, throttle: LoginThrottle, mails: PeopleMails): OneTimeLinks {
+  return new OneTimeLinks({
+    ...{ ledger, throttle, now: Date.now },
+    mail: (kind, to, { url, expiresAt }, atMs) =>
+      kind === 'recovery' ? mails.recovery(to, 'made', atMs) : mails[kind](to, url, expiresAt),
+  });
+}
+
 /** Assembles the operations on accounts and members for the console's routes. */
 function assembleAccounts(
   config: Config,
@@ -164,31 +173,29 @@ function assembleAccounts(
     readonly ledger: Ledger;
     readonly log: RareLog;
     readonly mails: PeopleMails;
+    readonly links: OneTimeLinks;
   },
 ) {
-  const { ledger, metrics, log, mails } = stores;
+  const { ledger, metrics, log, mails, links } = stores;
   const passwords = new Passwords(argon2Hasher);
   const throttle = new LoginThrottle(stores);
   const browsers = new KnownBrowsers(ledger);
   const failed = new FailedSignIns(ledger, log);
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
   const { arePasswordsOn, oidc: provider } = config;
-  const shared = { ledger, passwords, throttle, browsers, gate, arePasswordsOn, now: Date.now };
+  const guards = { links, passwords, throttle, browsers, gate };
+  const shared = { ledger, ...guards, arePasswordsOn, now: Date.now };
   const accounts = new Accounts({
     ...shared,
     adminTokens: () => secrets.adminTokens,
     newBrowserMail: (email, address, atMs) => mails.signIn(email, address, atMs),
   });
   const members = new Members({ ...shared, accounts });
-  const resets = new PasswordResets({ ...shared, accounts });
   const consoleUrl = consoleUrlOf(config);
-  const recoveries = new PasskeyRecoveries({
-    ...{ ...shared, accounts },
-    mail: (email, deed, atMs) => mails.recovery(email, deed, atMs),
-  });
   const passkeys = new Passkeys({
     ...{ ...shared, accounts, challenges: new Challenges(shared), consoleUrl },
     mail: (email, deed, atMs) => mails.passkey(email, deed, atMs),
+    recoveredMail: (email, atMs) => mails.recovery(email, 'used', atMs),
   });
   const areOrganizationsOpen = config.organizationsBy === 'anyone';
   const { trustProxy } = config;
@@ -200,6 +207,6 @@ function assembleAccounts(
       provider: new OidcProvider(provider, Date.now),
       key: new SigningKey(ledger, 'oidc-sign-in'),
     });
-  const made = { accounts, members, resets, recoveries, passkeys, oidc };
+  const made = { accounts, members, links, passkeys, oidc };
   return { ...made, consoleUrl, trustProxy, areOrganizationsOpen, ways };
 }

@@ -37,9 +37,8 @@ export { readLabelChanges, readLabels } from './fleet/labels.ts';
 export { recordMistakenIds } from './fleet/mistaken-ids.ts';
 export {
   changePassword,
-  createPasswordReset,
+  createAccountLink,
   findAccount,
-  findPasswordReset,
   isSetUp,
   readSigningKey,
   recordFailedSignIns,
@@ -67,11 +66,10 @@ export {
   rotateDestination,
   updateDestination,
 } from './people/destinations.ts';
-export { enterByIdentity, findArrival, joinIdentity, storeArrival } from './people/identities.ts';
+export { enterByIdentity, joinIdentity, storeArrival } from './people/identities.ts';
 export {
   acceptInvitation,
   createInvitation,
-  findInvitation,
   listInvitations,
   revokeInvitation,
 } from './people/invitations.ts';
@@ -98,9 +96,7 @@ export {
 } from './people/organizations.ts';
 export {
   addPasskey,
-  createRecovery,
   findPasskey,
-  findRecovery,
   listPasskeys,
   openSessionByPasskey,
   removePasskey,

@@ -3,6 +3,7 @@
 
 import { isFailure } from '../../contract/failure.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
+import type { LinkKind } from '../account-ledger.ts';
 import type { OwnedApp, ReleaseFilter } from '../console-ledger.ts';
 import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
@@ -24,6 +25,7 @@ import {
 } from './fleet/check-ins.ts';
 import { readDevice } from './fleet/devices.ts';
 import { trimHistories } from './fleet/fleet-counts.ts';
+import { findLink } from './people/one-time-links.ts';
 import { listChannelReleases } from './release/channel-releases.ts';
 import { PROMOTE, PUBLISH, WITHDRAW } from './release/releases.ts';
 import { recordFailures } from './rollout/release-failures.ts';
@@ -56,6 +58,8 @@ export function createSqlLedger(
     /** Finds the app with this ref or id, in any organization. */
     findAnyApp: (app: string) => findApp(database, undefined, app),
     findLostRight: (actor: Actor) => findLostRight(database, actor, 'read'),
+    findLink: <Kind extends LinkKind>(kind: Kind, tokenHash: string, now: string) =>
+      findLink(database, kind, tokenHash, now),
     confirm,
     ...probe(database),
     /** Waits for running statements, then closes all connections. Safe to call twice. */

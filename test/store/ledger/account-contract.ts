@@ -226,12 +226,12 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     const accept = (tokenHash: string, now = NOW, who = account, isNew = true) =>
       ledger.acceptInvitation(tokenHash, { ...who, as: isNew ? 'new' : 'known' }, now);
     const { tokenHash } = await invite('publisher');
-    expect(await ledger.findInvitation(tokenHash, NOW)).toMatchObject({
+    expect(await ledger.findLink('invitation', tokenHash, NOW)).toMatchObject({
       organization: { id: organizationId },
       role: 'publisher',
       email: account.email,
     });
-    expect(await ledger.findInvitation(tokenHash, LATER)).toBeUndefined();
+    expect(await ledger.findLink('invitation', tokenHash, LATER)).toBeUndefined();
     const unknown = fail('unknownInvitation');
     expect(await accept(tokenHash, LATER)).toEqual(unknown);
     expect(await accept(tokenHash, NOW, newAccount())).toEqual(unknown);

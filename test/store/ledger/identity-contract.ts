@@ -71,8 +71,8 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
       const { email } = arrival;
       await enter(arrival);
       const tokenHash = unique('token');
-      const link = { email, tokenHash, at: NOW, expiresAt: LATER };
-      expectValue(await ledger.createPasswordReset(link, OPERATOR));
+      const link = { tokenHash, at: NOW, expiresAt: LATER };
+      expectValue(await ledger.createAccountLink('reset', { email }, link, OPERATOR));
       expectValue(await ledger.usePasswordReset(tokenHash, 'hash', NOW));
       return ledger.enterByIdentity(arrival, NOW);
     };
@@ -149,13 +149,9 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const entered = [];
     for (const arrival of [withRight, withPassword, withPasskey])
       entered.push(await enter(arrival));
-    const link = {
-      email: withPassword.email,
-      tokenHash: unique('link'),
-      at: NOW,
-      expiresAt: LATER,
-    };
-    expectValue(await ledger.createPasswordReset(link, OPERATOR));
+    const { email } = withPassword;
+    const link = { tokenHash: unique('link'), at: NOW, expiresAt: LATER };
+    expectValue(await ledger.createAccountLink('reset', { email }, link, OPERATOR));
     expectValue(await ledger.usePasswordReset(link.tokenHash, 'hash', NOW));
     await database.query(
       `INSERT INTO passkeys (id, account_id, credential_id, public_key, counter, transports, name, created_at)
@@ -226,8 +222,8 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const actor = { kind: 'token', email } as const;
     const proof = { accountId, passwordHash: 'hash', actor };
     const waiting = await wait(arrival);
-    expect(await ledger.findArrival(waiting, NOW)).toEqual({ email });
-    expect(await ledger.findArrival(waiting, LATER)).toBeUndefined();
+    expect(await ledger.findLink('arrival', waiting, NOW)).toEqual({ email });
+    expect(await ledger.findLink('arrival', waiting, LATER)).toBeUndefined();
     const gone = fail('unknownArrival');
     const changed = { ...proof, passwordHash: 'old' };
     expect(await ledger.joinIdentity(waiting, changed, NOW)).toEqual(gone);

@@ -35,6 +35,7 @@ import { describeLabels } from './labels-contract.ts';
 import { describeLostRights } from './lost-right-contract.ts';
 import { describePeopleMails } from './mail-contract.ts';
 import { describeNotifications } from './notification-contract.ts';
+import { describeOneTimeLinks } from './one-time-link-contract.ts';
 import { describeOverview } from './overview-contract.ts';
 import { describePasskeys } from './passkey-contract.ts';
 import { describePlans } from './plan-contract.ts';
@@ -89,6 +90,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
     accounts: describeAccounts,
     passkeys: describePasskeys,
     identities: describeIdentities,
+    'a link': describeOneTimeLinks,
     'mails to people': describePeopleMails,
     'parts of the fleet': describeDeviceParts,
     'check-ins': describeCheckIns,
@@ -128,6 +130,7 @@ const ON_PGLITE: Readonly<Record<string, string>> = {
   approvals: 'savepoints, and JSON in the order of its keys',
   'version keys': 'its order of text',
   identities: 'how it orders arrivals at once',
+  'a link': 'parts of a table, and what conflicts in one',
   'mails to people': 'what a transaction takes back',
   'parts of the fleet': 'its hashes and partitions',
   'check-ins': 'large arrays of parameters, JSON, any text',

@@ -88,7 +88,8 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
           return mail;
         };
         const recovery = { tokenHash: unique('recovery'), ...TIMES, mailTo };
-        return on.createRecovery({ organizationId, accountId }, recovery, OPERATOR);
+        const of = { organizationId, accountId };
+        return on.createAccountLink('recovery', of, recovery, OPERATOR);
       };
       return {
         done: (on, mail) => make(on, mail, account.id),
@@ -99,7 +100,8 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       const { account } = await join();
       const tokenHash = unique('recovery');
       const recovery = { tokenHash, ...TIMES };
-      expectValue(await ledger.createRecovery({ email: account.email }, recovery, OPERATOR));
+      const { email } = account;
+      expectValue(await ledger.createAccountLink('recovery', { email }, recovery, OPERATOR));
       return {
         done: (on, mail) => on.useRecovery(account, tokenHash, NOW, mail),
         refused: (on, mail) => on.useRecovery(account, tokenHash, LATER, mail),
@@ -138,8 +140,10 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
     },
     async 'a link to a new password'() {
       const { account } = await join();
-      const make = (on: Ledger, mail: NewMail, email: string) =>
-        on.createPasswordReset({ email, tokenHash: unique('reset'), ...TIMES, mail }, OPERATOR);
+      const make = (on: Ledger, mail: NewMail, email: string) => {
+        const link = { tokenHash: unique('reset'), ...TIMES, mailTo: () => mail };
+        return on.createAccountLink('reset', { email }, link, OPERATOR);
+      };
       return {
         done: (on, mail) => make(on, mail, account.email),
         refused: (on, mail) => make(on, mail, 'nobody@example.com'),

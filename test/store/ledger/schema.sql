@@ -598,6 +598,25 @@ CREATE TABLE public.idempotency_keys (
     approval_id text COLLATE pg_catalog."C"
 );
 
+CREATE TABLE public.one_time_links (
+    kind text NOT NULL COLLATE pg_catalog."C",
+    id text COLLATE pg_catalog."C",
+    organization_id text COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    token_hash text NOT NULL COLLATE pg_catalog."C",
+    email text COLLATE pg_catalog."C",
+    role text COLLATE pg_catalog."C",
+    roles json,
+    created_by text,
+    created_at timestamp(3) with time zone,
+    expires_at timestamp(3) with time zone NOT NULL,
+    used_at timestamp(3) with time zone,
+    revoked_at timestamp(3) with time zone
+)
+PARTITION BY LIST (kind);
+
 CREATE TABLE public.invitations (
     id text NOT NULL COLLATE pg_catalog."C",
     organization_id text NOT NULL COLLATE pg_catalog."C",
@@ -609,6 +628,11 @@ CREATE TABLE public.invitations (
     expires_at timestamp(3) with time zone NOT NULL,
     used_at timestamp(3) with time zone,
     revoked_at timestamp(3) with time zone,
+    kind text DEFAULT 'invitation'::text NOT NULL COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    roles json,
     CONSTRAINT invitations_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'publisher'::text, 'viewer'::text])))
 );
 
@@ -728,7 +752,16 @@ CREATE TABLE public.oidc_arrivals (
     token_hash text NOT NULL COLLATE pg_catalog."C",
     email text NOT NULL COLLATE pg_catalog."C",
     roles json NOT NULL,
-    expires_at timestamp(3) with time zone NOT NULL
+    expires_at timestamp(3) with time zone NOT NULL,
+    kind text DEFAULT 'arrival'::text NOT NULL COLLATE pg_catalog."C",
+    id text COLLATE pg_catalog."C",
+    organization_id text COLLATE pg_catalog."C",
+    account_id text COLLATE pg_catalog."C",
+    role text COLLATE pg_catalog."C",
+    created_by text,
+    created_at timestamp(3) with time zone,
+    used_at timestamp(3) with time zone,
+    revoked_at timestamp(3) with time zone
 );
 
 CREATE TABLE public.oidc_identities (
@@ -761,7 +794,18 @@ CREATE TABLE public.passkey_recoveries (
     account_id text NOT NULL COLLATE pg_catalog."C",
     token_hash text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp(3) with time zone NOT NULL,
-    expires_at timestamp(3) with time zone NOT NULL
+    expires_at timestamp(3) with time zone NOT NULL,
+    kind text DEFAULT 'recovery'::text NOT NULL COLLATE pg_catalog."C",
+    id text COLLATE pg_catalog."C",
+    organization_id text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    email text COLLATE pg_catalog."C",
+    role text COLLATE pg_catalog."C",
+    roles json,
+    created_by text,
+    used_at timestamp(3) with time zone,
+    revoked_at timestamp(3) with time zone
 );
 
 CREATE TABLE public.passkeys (
@@ -780,7 +824,18 @@ CREATE TABLE public.password_resets (
     account_id text NOT NULL COLLATE pg_catalog."C",
     token_hash text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp(3) with time zone NOT NULL,
-    expires_at timestamp(3) with time zone NOT NULL
+    expires_at timestamp(3) with time zone NOT NULL,
+    kind text DEFAULT 'reset'::text NOT NULL COLLATE pg_catalog."C",
+    id text COLLATE pg_catalog."C",
+    organization_id text COLLATE pg_catalog."C",
+    issuer text COLLATE pg_catalog."C",
+    subject text COLLATE pg_catalog."C",
+    email text COLLATE pg_catalog."C",
+    role text COLLATE pg_catalog."C",
+    roles json,
+    created_by text,
+    used_at timestamp(3) with time zone,
+    revoked_at timestamp(3) with time zone
 );
 
 CREATE TABLE public.plan_clock (
@@ -978,6 +1033,10 @@ CREATE TABLE public.withdrawn_versions (
     withdrawn_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 ALTER TABLE ONLY public.devices ATTACH PARTITION public.devices_0 FOR VALUES WITH (modulus 16, remainder 0);
+ALTER TABLE ONLY public.one_time_links ATTACH PARTITION public.invitations FOR VALUES IN ('invitation');
+ALTER TABLE ONLY public.one_time_links ATTACH PARTITION public.oidc_arrivals FOR VALUES IN ('arrival');
+ALTER TABLE ONLY public.one_time_links ATTACH PARTITION public.passkey_recoveries FOR VALUES IN ('recovery');
+ALTER TABLE ONLY public.one_time_links ATTACH PARTITION public.password_resets FOR VALUES IN ('reset');
 
 INSERT INTO public.device_versions_trim VALUES (true, '', '', -1);
 

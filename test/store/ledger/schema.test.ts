@@ -10,6 +10,7 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import { migrate, readSchema } from '../../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../../src/store/ledger/database/pg-database.ts';
+import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { runPostgres } from '../../support/copied-database.ts';
 import { freshDatabase } from '../../support/fresh-database.ts';
 import { applyBaseline, recordMigration } from './baseline-schema.ts';
@@ -100,6 +101,30 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     ]);
     await adopted.database.runScript('DELETE FROM organizations');
     expect(dumpOf(adopted.url)).toBe(dumpOf(made.url));
+  });
+
+  test('of links from before they were one table leaves them open', async () => {
+    const { database } = await openEmpty();
+    await applyBaseline(database);
+    await database.runScript(
+      `INSERT INTO organizations (id, name) VALUES ('o', 'Acme');
+       INSERT INTO accounts (id, email, name, password_hash) VALUES ('a', 'ann@example.com', 'Ann', 'hash');
+       INSERT INTO password_resets (account_id, token_hash, created_at, expires_at)
+       VALUES ('a', 'reset', now(), now() + interval '1 hour');
+       INSERT INTO invitations
+         (id, organization_id, token_hash, email, role, created_by, created_at, expires_at)
+       VALUES ('i', 'o', 'invitation', 'bob@example.com', 'viewer', 'x', now(), now() + interval '1 hour')`,
+    );
+    await migrate(database);
+    const ledger = createSqlLedger(database);
+    const now = new Date().toISOString();
+    expect(await ledger.findLink('reset', 'reset', now)).toEqual({ email: 'ann@example.com' });
+    const organization = { id: 'o', name: 'Acme' };
+    const offer = { organization, role: 'viewer', email: 'bob@example.com' };
+    expect(await ledger.findLink('invitation', 'invitation', now)).toEqual(offer);
+    expect(await ledger.listInvitations('o', now)).toMatchObject([{ id: 'i' }]);
+    expect(await ledger.usePasswordReset('reset', 'next', now)).toMatchObject({ id: 'a' });
+    expect(await ledger.findLink('reset', 'reset', now)).toBeUndefined();
   });
 
   test('of plans from before a plan knew so much has what was assumed of them', async () => {

@@ -91,10 +91,6 @@ export const INVITATION_COLUMNS = columns<Invitation>({
   createdBy: 'invitations.created_by',
 });
 
-/** Condition of an invitation that is open at $1. */
-export const IS_OPEN = `invitations.used_at IS NULL AND invitations.revoked_at IS NULL
-  AND invitations.expires_at > $1::timestamptz`;
-
 /** Columns of an account with its password, for rows of `accounts`. */
 export const ACCOUNT_COLUMNS = columns<StoredAccount>({
   id: 'accounts.id',

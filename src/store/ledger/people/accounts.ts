@@ -1,20 +1,23 @@
-// SQL of accounts: passwords, password resets, failed sign-ins, and the keys that nodes sign with.
+// SQL of accounts: passwords, links for an account, failed sign-ins, and the keys that nodes sign with.
 
-import { fail, type Outcome } from '../../../contract/failure.ts';
+import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { Account } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type {
+  AccountLinkKind,
   FailedSignIn,
+  LinkedAccount,
   NewAccount,
-  NewPasswordReset,
+  NewAccountLink,
   StoredAccount,
 } from '../../account-ledger.ts';
 import type { Actor } from '../../ledger-terms.ts';
-import { atomically } from '../change/atomically.ts';
+import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAccountAudit } from '../change/audit.ts';
 import { ACCOUNT_COLUMNS, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { insertMail } from './deliveries.ts';
+import { findLink, storeLink, useLink } from './one-time-links.ts';
 import { deleteSessions, lockAccountRow } from './sessions.ts';
 
 /** Reads an account by its email in lower case. */
@@ -105,43 +108,42 @@ export async function storePassword(
   return stored.passwordNumber;
 }
 
+/** Entries of the audit that a new link writes. */
+const MADE = { reset: 'account.reset-password', recovery: 'account.recover' } as const;
+
 /**
- * Stores a link with which an account can set a new password, and its audit entry, in one transaction, in
- * place of the account's earlier link. The ledger stores only the token's hash; the audit gets neither.
+ * Stores a link for an account, and its audit entry, in one transaction, in place of the account's earlier
+ * link of this kind. The audit has neither the token nor its hash.
  */
-export function createPasswordReset(
+export function createAccountLink(
   database: Database,
-  { email, tokenHash, at, expiresAt, mail }: NewPasswordReset,
+  kind: AccountLinkKind,
+  of: LinkedAccount,
+  { mailTo, ...link }: NewAccountLink,
   actor: Actor,
 ): Promise<Outcome<{ readonly email: string }>> {
   return atomically(database, actor, async (sql) => {
-    const account = await findAccount(sql, email);
-    if (account === undefined) return fail('unknownAccount');
-    await sql.query(
-      `INSERT INTO password_resets (account_id, token_hash, created_at, expires_at)
-       VALUES ($1, $2, $3::timestamptz, $4::timestamptz)
-       ON CONFLICT (account_id) DO UPDATE SET token_hash = excluded.token_hash,
-         created_at = excluded.created_at, expires_at = excluded.expires_at`,
-      [account.id, tokenHash, at, expiresAt],
-    );
-    await insertAccountAudit(sql, account, 'account.reset-password', { expiresAt });
-    await insertMail(sql, mail);
+    const account = await findLinked(sql, of);
+    if (isFailure(account)) return account;
+    await storeLink(sql, kind, { ...link, accountId: account.id });
+    await insertAccountAudit(sql, account, MADE[kind], { expiresAt: link.expiresAt });
+    await insertMail(sql, mailTo?.(account.email));
     return { email: account.email };
   });
 }
 
-/** Returns the email of a reset link's account; undefined if the link is unknown or expired at `now`. */
-export async function findPasswordReset(
-  sql: Sql,
-  tokenHash: string,
-  now: string,
-): Promise<{ readonly email: string } | undefined> {
-  const rows = await sql.query<{ email: string }>(
-    `SELECT accounts.email FROM password_resets JOIN accounts ON accounts.id = account_id
-     WHERE token_hash = $1 AND expires_at > $2::timestamptz`,
-    [tokenHash, now],
+async function findLinked(
+  sql: ActorSql,
+  of: LinkedAccount,
+): Promise<Outcome<{ id: string; email: string }>> {
+  if ('email' in of) return (await findAccount(sql, of.email)) ?? fail('unknownAccount');
+  if (!isStorable(of.accountId)) return fail('unknownMember');
+  const [member] = await sql.query<{ id: string; email: string }>(
+    `SELECT accounts.id, accounts.email FROM memberships JOIN accounts ON accounts.id = account_id
+     WHERE organization_id = $1 AND account_id = $2`,
+    [of.organizationId, of.accountId],
   );
-  return rows[0];
+  return member ?? fail('unknownMember');
 }
 
 /** Returns whether an account is a member of an organization. */
@@ -169,18 +171,14 @@ export async function usePasswordReset(
   passwordHash: string,
   now: string,
 ): Promise<Outcome<StoredAccount>> {
-  const found = await findPasswordReset(database, tokenHash, now);
+  const found = await findLink(database, 'reset', tokenHash, now);
   if (found === undefined) return fail('unknownReset');
   return atomically(database, { kind: 'token', email: found.email }, async (sql) => {
     const account = await findAccount(sql, found.email);
     if (account === undefined) return fail('unknownReset');
     await lockAccountRow(sql, account.id);
-    const used = await sql.query(
-      `DELETE FROM password_resets WHERE account_id = $1 AND token_hash = $2
-         AND expires_at > $3::timestamptz RETURNING account_id`,
-      [account.id, tokenHash, now],
-    );
-    if (used.length === 0) return fail('unknownReset');
+    const used = await useLink(sql, 'reset', tokenHash, now);
+    if (used?.accountId !== account.id) return fail('unknownReset');
     if (!(await hasMembership(sql, account.id))) await forgetMaker(sql, account.id);
     const passwordNumber = await storePassword(sql, account.id, passwordHash, undefined);
     await insertAccountAudit(sql, account, 'account.set-password', { by: 'link' });

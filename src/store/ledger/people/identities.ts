@@ -11,13 +11,15 @@ import type {
   Entered,
   GroupRole,
   Identity,
+  NewLink,
   StoredAccount,
 } from '../../account-ledger.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAccountAudit, insertAudit } from '../change/audit.ts';
-import { ACCOUNT_COLUMNS, IS_OPEN } from '../database/columns.ts';
+import { ACCOUNT_COLUMNS } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { findAccount, forgetMaker, hasMembership, insertAccount } from './accounts.ts';
+import { IS_OPEN, storeLink, useLink } from './one-time-links.ts';
 import { countOwners, insertMembership } from './organizations.ts';
 import { deleteSessions, lockAccountRow } from './sessions.ts';
 
@@ -336,38 +338,17 @@ async function acceptInvitations(sql: ActorSql, account: Account, now: string): 
 export async function storeArrival(
   sql: Sql,
   { issuer, subject, email, roles }: AddressedArrival,
-  { tokenHash, at, expiresAt }: { tokenHash: string; at: string; expiresAt: string },
+  link: NewLink,
 ): Promise<void> {
   await sql.query(
     `DELETE FROM oidc_arrivals WHERE (issuer, subject) IN (
        SELECT issuer, subject FROM oidc_arrivals WHERE expires_at <= $1::timestamptz
        ORDER BY expires_at LIMIT $2
      )`,
-    [at, FORGOTTEN_MAX],
+    [link.at, FORGOTTEN_MAX],
   );
-  await sql.query(
-    `INSERT INTO oidc_arrivals (issuer, subject, token_hash, email, roles, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6::timestamptz)
-     ON CONFLICT (issuer, subject) DO UPDATE SET token_hash = excluded.token_hash,
-       email = excluded.email, roles = excluded.roles, expires_at = excluded.expires_at`,
-    [issuer, subject, tokenHash, email, JSON.stringify(roles), expiresAt],
-  );
+  await storeLink(sql, 'arrival', { issuer, subject, email, roles, ...link });
 }
-
-/** Returns the address of an arrival; undefined if it is unknown or expired at `now`. */
-export async function findArrival(
-  sql: Sql,
-  tokenHash: string,
-  now: string,
-): Promise<{ readonly email: string } | undefined> {
-  const rows = await sql.query<{ email: string }>(
-    'SELECT email FROM oidc_arrivals WHERE token_hash = $1 AND expires_at > $2::timestamptz',
-    [tokenHash, now],
-  );
-  return rows[0];
-}
-
-type UsedArrival = Identity & { readonly email: string; readonly roles: readonly GroupRole[] };
 
 /**
  * Uses up an arrival: joins its identity to the account that was proved, and renews the roles of its groups.
@@ -382,11 +363,7 @@ export function joinIdentity(
   now: string,
 ): Promise<Outcome<Entered>> {
   return atomically(database, actor, async (sql) => {
-    const [arrival] = await sql.query<UsedArrival>(
-      `DELETE FROM oidc_arrivals WHERE token_hash = $1 AND expires_at > $2::timestamptz
-       RETURNING issuer, subject, email, roles`,
-      [tokenHash, now],
-    );
+    const arrival = await useLink(sql, 'arrival', tokenHash, now);
     if (arrival === undefined) return fail('unknownArrival');
     const found = await findAccount(sql, arrival.email);
     if (found === undefined || found.id !== accountId) return fail('unknownArrival');

@@ -1,6 +1,6 @@
 // SQL of invitations: they are made, listed, revoked and accepted.
 
-import type { OpenInvitation, RevokedInvitation } from '../../../contract/console.ts';
+import type { RevokedInvitation } from '../../../contract/console.ts';
 import { type Failure, fail, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Account, Invitation, Role } from '../../../contract/resource.ts';
@@ -10,13 +10,7 @@ import type { Actor } from '../../ledger-terms.ts';
 import { actorText } from '../change/actor-text.ts';
 import { atomically } from '../change/atomically.ts';
 import { insertAudit } from '../change/audit.ts';
-import {
-  columns,
-  INVITATION_COLUMNS,
-  IS_OPEN,
-  newId,
-  ORGANIZATION_JSON,
-} from '../database/columns.ts';
+import { INVITATION_COLUMNS, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import {
   findAccount,
@@ -26,6 +20,7 @@ import {
   storePassword,
 } from './accounts.ts';
 import { insertMail } from './deliveries.ts';
+import { IS_OPEN, storeLink } from './one-time-links.ts';
 import { insertMembership, lockOrganization } from './organizations.ts';
 
 type Used = {
@@ -125,7 +120,8 @@ export function createInvitation(
   actor: Actor,
 ): Promise<Outcome<Invitation>> {
   return atomically(database, actor, async (sql) => {
-    const { organizationId, email, role, at } = invitation;
+    const { mail, ...link } = invitation;
+    const { organizationId, email, role, at, expiresAt } = link;
     const organization = await lockOrganization(sql, organizationId);
     if (organization === undefined) return fail('unknownOrganization');
     await sql.query(
@@ -135,15 +131,16 @@ export function createInvitation(
     );
     const obstacle = await findObstacle(sql, invitation);
     if (obstacle !== undefined) return obstacle;
-    const created = await insert(sql, invitation, actor);
+    const created = { id: newId('inv'), email, role, expiresAt, createdBy: actorText(actor) };
+    await storeLink(sql, 'invitation', { ...link, ...created });
     await insertAudit(sql, {
       organizationId,
       action: 'invitation.create',
       subject: email,
       before: null,
-      after: { id: created.id, role, expiresAt: created.expiresAt },
+      after: { id: created.id, role, expiresAt },
     });
-    await insertMail(sql, invitation.mail);
+    await insertMail(sql, mail);
     return created;
   });
 }
@@ -162,40 +159,6 @@ async function findObstacle(
   );
   if (rows[0]?.isMember) return fail('alreadyMember');
   return (rows[0]?.open ?? 0) >= LIMIT.invitationsMax ? fail('tooManyInvitations') : undefined;
-}
-
-async function insert(sql: Sql, invitation: NewInvitation, actor: Actor): Promise<Invitation> {
-  const { organizationId, tokenHash, email, role, at, expiresAt } = invitation;
-  const rows = await sql.query<Invitation>(
-    `INSERT INTO invitations
-       (id, organization_id, token_hash, email, role, created_by, created_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz, $8::timestamptz)
-     RETURNING ${INVITATION_COLUMNS}`,
-    [newId('inv'), organizationId, tokenHash, email, role, actorText(actor), at, expiresAt],
-  );
-  if (rows[0] === undefined) throw new Error('A new invitation has no row');
-  return rows[0];
-}
-
-const OFFER_COLUMNS = columns<OpenInvitation>({
-  organization: ORGANIZATION_JSON,
-  email: 'invitations.email',
-  role: 'invitations.role',
-});
-
-/** Returns what an invitation offers, by its token's hash; undefined unless it is open at `now`. */
-export async function findInvitation(
-  sql: Sql,
-  tokenHash: string,
-  now: string,
-): Promise<OpenInvitation | undefined> {
-  const rows = await sql.query<OpenInvitation>(
-    `SELECT ${OFFER_COLUMNS}
-     FROM invitations JOIN organizations ON organizations.id = invitations.organization_id
-     WHERE invitations.token_hash = $2 AND ${IS_OPEN}`,
-    [now, tokenHash],
-  );
-  return rows[0];
 }
 
 /** Lists the invitations that are open at `now`, newest first. */

@@ -1,4 +1,4 @@
-// SQL of passkeys: adding, naming and removing them, sessions that they open, and links that remove them.
+// SQL of passkeys: adding, naming and removing them, sessions that they open, and how a link removes them.
 
 import type { NoContent } from '../../../contract/console.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
@@ -9,22 +9,20 @@ import type {
   AnsweredChallenge,
   KnownPasskey,
   NewPasskey,
-  NewRecovery,
   NewSession,
   Opening,
-  RecoveredAccount,
   ShownPasskey,
   StoredAccount,
   StoredPasskey,
 } from '../../account-ledger.ts';
 import type { NewMail } from '../../delivery-ledger.ts';
-import type { AccountActor, Actor } from '../../ledger-terms.ts';
-import { type ActorSql, atomically } from '../change/atomically.ts';
+import type { AccountActor } from '../../ledger-terms.ts';
+import { atomically } from '../change/atomically.ts';
 import { insertAccountAudit } from '../change/audit.ts';
 import { ACCOUNT_COLUMNS, columns, IS_STRONG, isoText, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { findAccount } from './accounts.ts';
 import { insertMail } from './deliveries.ts';
+import { useLink } from './one-time-links.ts';
 import { accountOf, deleteSessions, insertSession, lockAccountRow } from './sessions.ts';
 
 const SHOWN = {
@@ -251,62 +249,6 @@ async function recordCloned(
   });
 }
 
-// Recovery: links that remove the passkeys of an account.
-
-/**
- * Stores a link that removes the passkeys of an account, and its audit entry, in one transaction, in place of
- * the account's earlier link. The ledger stores only the token's hash; the audit gets neither.
- */
-export function createRecovery(
-  database: Database,
-  of: RecoveredAccount,
-  { tokenHash, at, expiresAt, mailTo }: NewRecovery,
-  actor: Actor,
-): Promise<Outcome<{ readonly email: string }>> {
-  return atomically(database, actor, async (sql) => {
-    const account = await findRecovered(sql, of);
-    if (isFailure(account)) return account;
-    await sql.query(
-      `INSERT INTO passkey_recoveries (account_id, token_hash, created_at, expires_at)
-       VALUES ($1, $2, $3::timestamptz, $4::timestamptz)
-       ON CONFLICT (account_id) DO UPDATE SET token_hash = excluded.token_hash,
-         created_at = excluded.created_at, expires_at = excluded.expires_at`,
-      [account.id, tokenHash, at, expiresAt],
-    );
-    await insertAccountAudit(sql, account, 'account.recover', { expiresAt });
-    await insertMail(sql, mailTo?.(account.email));
-    return { email: account.email };
-  });
-}
-
-async function findRecovered(
-  sql: ActorSql,
-  of: RecoveredAccount,
-): Promise<Outcome<{ id: string; email: string }>> {
-  if ('email' in of) return (await findAccount(sql, of.email)) ?? fail('unknownAccount');
-  if (!isStorable(of.accountId)) return fail('unknownMember');
-  const [member] = await sql.query<{ id: string; email: string }>(
-    `SELECT accounts.id, accounts.email FROM memberships JOIN accounts ON accounts.id = account_id
-     WHERE organization_id = $1 AND account_id = $2`,
-    [of.organizationId, of.accountId],
-  );
-  return member ?? fail('unknownMember');
-}
-
-/** Returns the email of a link's account; undefined if the link is unknown or expired at `now`. */
-export async function findRecovery(
-  sql: Sql,
-  tokenHash: string,
-  now: string,
-): Promise<{ readonly email: string } | undefined> {
-  const rows = await sql.query<{ email: string }>(
-    `SELECT accounts.email FROM passkey_recoveries JOIN accounts ON accounts.id = account_id
-     WHERE token_hash = $1 AND expires_at > $2::timestamptz`,
-    [tokenHash, now],
-  );
-  return rows[0];
-}
-
 /**
  * Uses up a link: removes the passkeys and ends all sessions, under the lock on the account's row. Only one
  * of several concurrent calls finds the link.
@@ -320,12 +262,8 @@ export function useRecovery(
 ): Promise<Outcome<{ readonly removed: number }>> {
   return atomically(database, { kind: 'token', email: account.email }, async (sql) => {
     await lockAccountRow(sql, account.id);
-    const used = await sql.query(
-      `DELETE FROM passkey_recoveries WHERE account_id = $1 AND token_hash = $2
-         AND expires_at > $3::timestamptz RETURNING account_id`,
-      [account.id, tokenHash, now],
-    );
-    if (used.length === 0) return fail('unknownReset');
+    const used = await useLink(sql, 'recovery', tokenHash, now);
+    if (used?.accountId !== account.id) return fail('unknownReset');
     const passkeys = await sql.query('DELETE FROM passkeys WHERE account_id = $1 RETURNING id', [
       account.id,
     ]);

@@ -78,12 +78,13 @@ async function listTables(from: Sql, to: Sql): Promise<readonly Table[]> {
   throw new Error(`the ledger has tables that this version does not know: ${missing.join(', ')}`);
 }
 
-/** Lists the beginnings of the statements that change the references of these tables. */
+/** Lists the beginnings of statements that change the references of these tables, and of their parts. */
 async function listReferences(to: Sql, names: readonly string[]): Promise<readonly string[]> {
   const rows = await to.query<{ statement: string }>(
     `SELECT format('ALTER TABLE %s ALTER CONSTRAINT %I', conrelid::regclass, conname) AS statement
      FROM pg_constraint
-     WHERE contype = 'f' AND conparentid = 0 AND conrelid = ANY ($1::text[]::regclass[])
+     WHERE contype = 'f' AND conparentid = 0 AND (conrelid = ANY ($1::text[]::regclass[])
+       OR conrelid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = ANY ($1::text[]::regclass[])))
      ORDER BY 1`,
     [names],
   );

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Accounts, type AwaitsPasskey, type SignedIn } from '../../../../src/access/accounts.ts';
 import { Members } from '../../../../src/access/members.ts';
+import { OneTimeLinks } from '../../../../src/access/one-time-links.ts';
 import { Passwords } from '../../../../src/access/passwords.ts';
 import {
   type Client,
@@ -18,6 +19,7 @@ import { Metrics } from '../../../../src/observe/metrics.ts';
 import { RareLog } from '../../../../src/observe/rare-log.ts';
 import { createSqlLedger } from '../../../../src/store/ledger/sql-ledger.ts';
 import { createMemoryEngine } from '../../../../src/store/memory/memory-engine.ts';
+import { tokenIn } from '../../../support/person.ts';
 import { expectValue } from '../ledger-fixture.ts';
 import { openTestDatabase, type TestDatabase } from '../test-database.ts';
 
@@ -30,6 +32,7 @@ const HOME = { address: 'home', browser: undefined, agent: undefined };
 let opened: TestDatabase;
 let accounts: Accounts;
 let members: Members;
+let links: OneTimeLinks;
 let organizationId: string;
 let nowMs = Date.UTC(2026, 2, 29);
 let mailCount = 0;
@@ -48,14 +51,17 @@ beforeAll(async () => {
   const browsers = new KnownBrowsers(ledger);
   const failed = new FailedSignIns(ledger, new RareLog(createLog('silent')));
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
+  const now = () => nowMs;
+  links = new OneTimeLinks({ ledger, throttle, mail: () => undefined, now });
   const shared = {
     ledger,
+    links,
     passwords,
     throttle,
     browsers,
     gate,
     arePasswordsOn: true,
-    now: () => nowMs,
+    now,
   };
   accounts = new Accounts({
     ...shared,
@@ -160,14 +166,13 @@ it('a token is kept as its hash alone', async () => {
 it('an invitation ends after seven days', async () => {
   const actor = { kind: 'admin-token' } as const;
   const invite = async (email: string) =>
-    expectValue(await members.invite(organizationId, email, 'viewer', actor, () => undefined))
-      .token;
+    tokenIn(expectValue(await members.invite(organizationId, email, 'viewer', actor, '')).url);
   const [early, late] = [await invite('early@example.com'), await invite('late@example.com')];
   nowMs += 7 * DAY_MS - 1;
   const accept = (token: string) => members.accept({ token, name: 'N', password: PASSWORD }, HOME);
   expect(signedIn(await accept(early)).account.email).toBe('early@example.com');
   nowMs += 1;
-  expect(await members.readInvitation(late, 'elsewhere')).toMatchObject({
+  expect(await links.read('invitation', late, 'elsewhere')).toMatchObject({
     failure: 'unknownInvitation',
   });
   expect(await accept(late)).toMatchObject({ failure: 'unknownInvitation' });
