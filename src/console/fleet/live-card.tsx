@@ -78,7 +78,7 @@ function LiveLine({ app, row }: { app: string; row: LiveRow }) {
       <a class="live-device cut" href={consolePath.device(app, row.deviceId)} title={row.deviceId}>
         <Name text={row.deviceId} isCode />
       </a>
-      <span class="live-facts cut">
+      <span class="cut">
         <span class="code">{row.version ?? '?'}</span>{' '}
         <span class="muted">
           {row.platform} · {row.channel}

@@ -161,7 +161,7 @@ export function CheckGroup<Value extends string>(props: {
         .filter((value) => (value === toggled) !== values.includes(value)),
     );
   return (
-    <fieldset class="checks" aria-describedby={hint === undefined ? undefined : hintId}>
+    <fieldset aria-describedby={hint === undefined ? undefined : hintId}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value} class="line">

@@ -31,7 +31,7 @@ export function TargetingEditor(props: {
 }) {
   const { draft, onChange, labels, offered } = props;
   return (
-    <div class="targeting stack loose">
+    <div class="stack loose">
       {offered !== undefined && (
         <Notice tone="quiet">
           Devices were already offered this release. You can still add values to a label or remove a
@@ -155,7 +155,7 @@ function LabelTargetRow(props: {
           <option key={key} value={key} />
         ))}
       </datalist>
-      <span class="target-word muted">is</span>
+      <span class="muted">is</span>
       <ChipsInput
         label={`Values of ${row.key === '' ? 'the label' : row.key}`}
         values={row.values}

@@ -201,7 +201,7 @@ function ChannelTabs(props: {
           </a>
         ))}
         {shown.length < names.length && (
-          <button type="button" class="tab-more" onClick={() => setChoosing(true)}>
+          <button type="button" onClick={() => setChoosing(true)}>
             All {names.length} channels…
           </button>
         )}

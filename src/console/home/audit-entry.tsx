@@ -32,7 +32,7 @@ export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean 
           </span>
         </p>
         <span
-          class="audit-at hint"
+          class="hint"
           title={entry.requestId === null ? undefined : `Request ${entry.requestId}`}
         >
           <Time at={entry.at} isZoned />
@@ -68,13 +68,13 @@ const REASON_LENGTH_MAX = 140;
 function Reason({ text }: { text: string }) {
   if (text.length <= REASON_LENGTH_MAX) {
     return (
-      <p class="audit-reason muted" dir="auto">
+      <p class="muted" dir="auto">
         {text}
       </p>
     );
   }
   return (
-    <details class="audit-reason muted">
+    <details class="muted">
       <summary dir="auto">{text.slice(0, REASON_LENGTH_MAX)}…</summary>
       <p dir="auto">{text}</p>
     </details>

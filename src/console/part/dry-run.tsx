@@ -82,7 +82,7 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
         .
       </p>
       {moves.length > 0 && (
-        <ul class="moves stack tight" aria-label="Offers that change">
+        <ul class="stack tight" aria-label="Offers that change">
           {moves.slice(0, LISTED_MAX).map(({ from, to, devices: count }) => (
             <li key={`${from} ${to}`}>
               <span class="code">{from ?? 'no offer'}</span> →{' '}
@@ -173,7 +173,7 @@ function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswe
         {numberText(count(runners) - count(staying))} go to another release, {about}
         {numberText(count(staying))} stay.
       </p>
-      <ul class="moves stack tight" aria-label="Where they go">
+      <ul class="stack tight" aria-label="Where they go">
         {runners.slice(0, RUNNER_ROWS_MAX).map((row) => (
           <li key={JSON.stringify(row)}>
             <span class="code">

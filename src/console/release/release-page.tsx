@@ -285,7 +285,7 @@ const COLUMNS: readonly Column<Artifact>[] = [
     label: 'Format',
     render: (artifact) => {
       const format = artifactFormat(artifact);
-      return format === undefined ? <None /> : <span class="format">{format}</span>;
+      return format === undefined ? <None /> : <span class="whole">{format}</span>;
     },
   },
   {

@@ -118,7 +118,7 @@ function DevicesLink(props: { name: ReleaseName; signal: Signal; count: number }
 
 function SignalName({ signal, rate }: { signal: Signal; rate: SignalRate }) {
   return (
-    <span class="signal stack tight">
+    <span class="stack tight">
       <span>
         <strong>{signal}</strong> {rate.tripped && <Badge tone="bad">stopped the plan</Badge>}
       </span>
