@@ -178,7 +178,7 @@ type EventFacts = {
 };
 
 /** Event without its id, its time and its place: what has happened, and why. */
-export type Told = {
+export type NewEvent = {
   readonly [Type in EventType]: {
     readonly type: Type;
     readonly facts: EventFacts[Type];

@@ -42,7 +42,7 @@ const WAITING_TOLD_AFTER_MS = 5000;
 
 type Batch = { readonly pack: CheckInPack; readonly stream: number };
 
-export class CheckIns {
+export class CheckInBuffer {
   /** One for each stream of the queue. */
   private readonly packers: readonly CheckInPacker[];
   /** Number of check-ins in the packers. */

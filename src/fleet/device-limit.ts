@@ -51,7 +51,7 @@ const BATCH_SIZE_MAX = 100;
 const BATCHES_MAX = 2;
 const PENDING_MAX = 10_000;
 
-export class LimitDevices {
+export class DeviceLimit {
   readonly windows: SlidingWindowLimiter;
   private readonly clock: () => number;
   /** Name of this process, unique among all processes: the engine attributes owed requests by it. */

@@ -25,7 +25,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { DevicePurge, PurgePlace, ReportedFailure } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
-import type { CheckIns } from './check-in-buffer.ts';
+import type { CheckInBuffer } from './check-in-buffer.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
 import { type ActivityBroadcast, LivePlaces, type LiveViewer } from './live-activity.ts';
@@ -297,7 +297,7 @@ type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & {
 
 type FailureReportsDependencies = {
   readonly ledger: Pick<Ledger, 'recordFailures'>;
-  readonly checkIns: Pick<CheckIns, 'add'>;
+  readonly checkIns: Pick<CheckInBuffer, 'add'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Pick<Metrics, 'failures'>;
 };

@@ -10,7 +10,7 @@ import type { Device } from '../domain/decision/rule/decision-rule.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import { mergeLabels } from '../domain/fleet/labels.ts';
 import { type NetworkWords, readNetwork } from '../domain/fleet/network-words.ts';
-import type { CheckIns } from '../fleet/check-in-buffer.ts';
+import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { MistakenIds } from '../fleet/mistaken-ids.ts';
@@ -41,7 +41,7 @@ export type CheckUpdateDependencies = {
   readonly catalogs: Catalogs;
   readonly firstOffers: FirstOffers;
   readonly labels: DeviceLabels;
-  readonly checkIns: CheckIns;
+  readonly checkIns: CheckInBuffer;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly mistakenIds: Pick<MistakenIds, 'note'>;
   readonly metrics: Metrics;

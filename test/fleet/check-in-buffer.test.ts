@@ -10,7 +10,7 @@ import {
   internVersion,
   unpackCheckIns,
 } from '../../src/domain/fleet/check-in-pack.ts';
-import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { CheckInQueue } from '../../src/store/check-in-queue.ts';
@@ -60,7 +60,7 @@ function setUp() {
   const noted: CheckIn[] = [];
   const live = { notePacked: (batch: CheckInPack) => void noted.push(...unpackCheckIns(batch)) };
   const port = queue as unknown as CheckInQueue;
-  const checkIns = new CheckIns(port, live, metrics, createLog('silent'));
+  const checkIns = new CheckInBuffer(port, live, metrics, createLog('silent'));
   const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
   const fill = (from: number, to: number) => {
     for (let index = from; index < to; index++) add(checkIns, checkInOf(`${index}`));
@@ -68,7 +68,7 @@ function setUp() {
   return { queue, metrics, noted, checkIns, count, fill };
 }
 
-function add(checkIns: CheckIns, { deviceId, at, labels, version, ...origin }: CheckIn): void {
+function add(checkIns: CheckInBuffer, { deviceId, at, labels, version, ...origin }: CheckIn): void {
   checkIns.add(
     internContext(origin),
     internVersion(version),

@@ -8,7 +8,7 @@ import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
 import { internContext, internVersion } from '../../src/domain/fleet/check-in-pack.ts';
 import type { Admission } from '../../src/fleet/admission.ts';
-import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 import { CheckInDrain, type DrainDependencies } from '../../src/fleet/check-in-drain.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -345,7 +345,7 @@ describe('at the end of a process whose engine ends with it', () => {
     for (let round = 0; round < 8; round++) {
       const { engine, queue, metrics, ledger, drainOf } = setUp();
       const live = { notePacked: () => undefined };
-      const checkIns = new CheckIns(queue, live, metrics, createLog('silent'));
+      const checkIns = new CheckInBuffer(queue, live, metrics, createLog('silent'));
       const drain = drainOf();
       drain.start();
       for (let turn = 0; turn < round; turn++) await Promise.resolve();

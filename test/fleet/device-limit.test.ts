@@ -7,7 +7,7 @@ import { hashText } from '../../src/domain/decision/cohort.ts';
 import { secondHash } from '../../src/domain/decision/hashes.ts';
 import type { DeviceDebt } from '../../src/domain/fleet/shared-window.ts';
 import { MUST_SETTLE } from '../../src/domain/fleet/sliding-window-limiter.ts';
-import { LimitDevices, refusalOf } from '../../src/fleet/device-limit.ts';
+import { DeviceLimit, refusalOf } from '../../src/fleet/device-limit.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { DeviceRates } from '../../src/store/engine.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
@@ -37,7 +37,7 @@ function sharedStore() {
 function nodeOn(engine: DeviceRates, clock: { now: number }, isShared: boolean) {
   const metrics = new Metrics();
   const sizes = { capacity: 1024, busyCapacity: 64 };
-  const limit = new LimitDevices({ engine, isShared, metrics, now: () => clock.now, ...sizes });
+  const limit = new DeviceLimit({ engine, isShared, metrics, now: () => clock.now, ...sizes });
   const allow = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) expect(await limit.limit(...DEVICE)).toBeUndefined();
   };

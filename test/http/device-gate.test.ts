@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { hashText } from '../../src/domain/decision/cohort.ts';
 import { readNetwork } from '../../src/domain/fleet/network-words.ts';
-import { LimitDevices } from '../../src/fleet/device-limit.ts';
+import { DeviceLimit } from '../../src/fleet/device-limit.ts';
 import { DeviceGate } from '../../src/http/device/device-gate.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -14,7 +14,7 @@ type Sent = { readonly address: string; readonly forwardedFor?: readonly string[
 /** A new gate; each call is one request, and `use` spends a client's whole budget. */
 function gateWith(trustedProxies: number, readsNetworks = true) {
   const clock = { nowMs: 0 };
-  const limit = new LimitDevices({
+  const limit = new DeviceLimit({
     engine: createMemoryEngine(),
     isShared: false,
     metrics: new Metrics(),

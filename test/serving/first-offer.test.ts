@@ -8,7 +8,7 @@ import type {
   ServingSnapshot,
   SnapshotRelease,
 } from '../../src/domain/decision/serving-snapshot.ts';
-import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import { FirstOffers } from '../../src/serving/first-offers.ts';
@@ -336,7 +336,7 @@ describe('a check for which nothing is left but first offers that cannot be reco
 
   it('is refused and may be repeated after a second; it is counted and leaves no check-in', async () => {
     const node = await withoutLedger(unoffered('1.0.0'));
-    const addCheckIn = vi.spyOn(CheckIns.prototype, 'add');
+    const addCheckIn = vi.spyOn(CheckInBuffer.prototype, 'add');
     const settled = node.check.later(queryOf('0.9.0'), { ...DEVICE, id: 'device-1' });
     expect(await settled).toMatchObject({ failure: 'unavailable', retryAfterSeconds: 1 });
     expect(node.metrics.checks.sums.get('first-offer-unavailable')).toBe(1);

@@ -5,7 +5,7 @@ import { isFailure } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { ArtifactCandidate } from '../../src/domain/decision/catalog.ts';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
-import { CheckIns } from '../../src/fleet/check-in-buffer.ts';
+import { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../../src/fleet/device-labels.ts';
 import { ActivityBroadcast } from '../../src/fleet/live-activity.ts';
 import { MistakenIds } from '../../src/fleet/mistaken-ids.ts';
@@ -125,7 +125,12 @@ export function servingNode(now?: () => number) {
     catalogs,
     firstOffers,
     labels: new DeviceLabels({ ...parts, admission }),
-    checkIns: new CheckIns(engine, new ActivityBroadcast(engine, metrics, silent), metrics, silent),
+    checkIns: new CheckInBuffer(
+      engine,
+      new ActivityBroadcast(engine, metrics, silent),
+      metrics,
+      silent,
+    ),
     clock: { now: () => Date.now() },
     mistakenIds: new MistakenIds({ metrics, ledger: undefined, log }),
     metrics,

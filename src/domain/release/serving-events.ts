@@ -1,7 +1,7 @@
 // What is told of a release after a change of how it is served.
 
 import { LIMIT } from '../../contract/limit.ts';
-import type { ServedFacts, Told } from '../../contract/notification.ts';
+import type { NewEvent, ServedFacts } from '../../contract/notification.ts';
 import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
 
 /** State of a release as its audit entry has it; an absent field did not change. */
@@ -27,13 +27,13 @@ export function servingEvents(
   before: ServedState,
   after: ServedState,
   { isFirst, isStep }: { readonly isFirst: boolean; readonly isStep: boolean },
-): readonly Told[] {
+): readonly NewEvent[] {
   const { status } = after;
   if (status === undefined) return [];
   const facts = servedFacts(status, after, before.rolloutPct);
   const isSet = status !== before.status;
   if (isSet && isFirst && status === 'published') return [{ type: 'release.published', facts }];
-  const events: Told[] = [];
+  const events: NewEvent[] = [];
   if (isSet) events.push({ type: STATUS_EVENTS[status], facts });
   const isRaised = (after.rolloutPct ?? 0) > (before.rolloutPct ?? after.rolloutPct ?? 0);
   if (isRaised && !isStep) events.push({ type: 'release.raised', facts });

@@ -2,7 +2,7 @@
 // hold, a wait is told when it begins, and steps that others reached are no steps of the plan.
 
 import { SIGNALS } from '../../contract/choice.ts';
-import type { GuardFacts, PlanFacts, Told } from '../../contract/notification.ts';
+import type { GuardFacts, NewEvent, PlanFacts } from '../../contract/notification.ts';
 import type { PlanGuards, Signal, SignalBreakdown } from '../../contract/rollout-plan.ts';
 import { worstPlatform } from './failure-places.ts';
 import type { JudgedHealth } from './judge-health.ts';
@@ -24,10 +24,10 @@ export function planEvents(
   before: PlanState | undefined,
   after: PlanState,
   trip?: TripFigures,
-): readonly Told[] {
+): readonly NewEvent[] {
   const facts = factsOf(id, after);
   const { reason, waitingFor } = after;
-  const events: Told[] = [];
+  const events: NewEvent[] = [];
   if (isStart(before, after)) events.push({ type: 'plan.started', facts });
   if (isStep(before, after)) events.push({ type: 'plan.step', facts });
   if (waitingFor !== null && !isSameWait(before?.waitingFor ?? null, waitingFor)) {

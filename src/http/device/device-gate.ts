@@ -15,7 +15,7 @@ import {
   writeNetwork,
 } from '../../domain/fleet/network-words.ts';
 import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
-import type { LimitDevices } from '../../fleet/device-limit.ts';
+import type { DeviceLimit } from '../../fleet/device-limit.ts';
 import type { Asker } from '../../flow/batcher.ts';
 import { clientAddress } from '../transport/client-address.ts';
 import { addressText, type Exchange, remoteAddressOf } from '../transport/exchange.ts';
@@ -39,7 +39,7 @@ export class DeviceGate {
 
   /** Without `readsNetworks`, all networks are unknown. */
   constructor(
-    private readonly limit: LimitDevices,
+    private readonly limit: DeviceLimit,
     private readonly trustedProxies: number,
     private readonly readsNetworks: boolean,
   ) {}

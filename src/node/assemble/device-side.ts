@@ -1,7 +1,7 @@
 // Assembles the part that answers devices: catalogs, decisions, limits, and the routes of updaters, downloads
 // and feeds. It needs only the serving part of a ledger.
 
-import { LimitDevices } from '../../fleet/device-limit.ts';
+import { DeviceLimit } from '../../fleet/device-limit.ts';
 import { DeviceGate } from '../../http/device/device-gate.ts';
 import type { DeviceRouteDependencies } from '../../http/device/device-route.ts';
 import { downloadRoutes, packageRoute } from '../../http/device/download-routes.ts';
@@ -143,7 +143,7 @@ function assembleUpdaters(
 /** Assembles the gate that every device request passes. Only with Redis do processes share the limit. */
 function assembleGate(config: Config, metrics: Metrics, engine: Engine): DeviceGate {
   const isShared = config.redisUrl !== undefined;
-  const limit = new LimitDevices({ engine, isShared, metrics });
+  const limit = new DeviceLimit({ engine, isShared, metrics });
   metrics.gauge(
     'sluice_devices_busy',
     'Devices that call too often to be counted in passing',

@@ -2,7 +2,7 @@
 // catalogs, and the admission of new devices.
 
 import { Admission, RecordedDevices } from '../../fleet/admission.ts';
-import { CheckIns } from '../../fleet/check-in-buffer.ts';
+import { CheckInBuffer } from '../../fleet/check-in-buffer.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';
 import { labelPolls } from '../../fleet/label-feed.ts';
 import { LedgerClock } from '../../fleet/ledger-clock.ts';
@@ -28,7 +28,7 @@ import type { ServingStores } from './stores.ts';
 
 export type Fleet = {
   readonly labels: DeviceLabels;
-  readonly checkIns: CheckIns;
+  readonly checkIns: CheckInBuffer;
   readonly live: ActivityBroadcast;
   readonly clock: LedgerClock;
   readonly mistakenIds: MistakenIds;
@@ -57,7 +57,7 @@ export function assembleFleet(
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics });
   const polls = labelPolls(() => labels.follow(), metrics, log);
-  const checkIns = new CheckIns(engine, live, metrics, log);
+  const checkIns = new CheckInBuffer(engine, live, metrics, log);
   const mistakenIds = new MistakenIds({ metrics, ledger: counts, log: new RareLog(log) });
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
   return {

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
-import type { EventFilter, EventType, Told } from '../../../src/contract/notification.ts';
+import type { EventFilter, EventType, NewEvent } from '../../../src/contract/notification.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import type { NewDestination } from '../../../src/store/destination-ledger.ts';
 import { atomically } from '../../../src/store/ledger/change/atomically.ts';
@@ -29,7 +29,11 @@ const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
 const ALL = { channel: undefined };
 const SEAL = (id: string) => `sealed for ${id}`;
 
-type StoredEvent = { readonly id: string; readonly type: EventType; readonly data: Told['facts'] };
+type StoredEvent = {
+  readonly id: string;
+  readonly type: EventType;
+  readonly data: NewEvent['facts'];
+};
 
 let count = 0;
 const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
@@ -137,7 +141,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const key = { id: `key_${at}`, name: 'ci', prefix: 'p' };
       return { type: 'key.revoked', facts: { key } } as const;
     });
-    await atomically(database, OPERATOR, async (sql) => sql.tell({ organizationId }, events));
+    await atomically(database, OPERATOR, async (sql) => sql.addEvents({ organizationId }, events));
     const told = await toldTo(destination);
     expect(told.map(({ data }) => (data as { key: { id: string } }).key.id)).toEqual(
       events.map(({ facts }) => facts.key.id),

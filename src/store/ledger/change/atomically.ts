@@ -1,7 +1,7 @@
 // Transactions that write for an actor or end in a refusal, and dry runs of them.
 
 import { type Failure, isFailure, type Outcome, refuseRight } from '../../../contract/failure.ts';
-import type { Told } from '../../../contract/notification.ts';
+import type { NewEvent } from '../../../contract/notification.ts';
 import type { Actor } from '../../ledger-terms.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { type EventAbout, Outbox } from './outbox.ts';
@@ -20,8 +20,8 @@ export interface ActorSql extends Sql {
    */
   confirmRight(): Promise<void>;
 
-  /** Tells events once the transaction commits; without events it does nothing. */
-  tell(about: EventAbout, events: readonly Told[]): void;
+  /** Adds events that the transaction writes last; without events it does nothing. */
+  addEvents(about: EventAbout, events: readonly NewEvent[]): void;
 
   /** Sets the savepoint of `rollBack`; locks that are held already stay. At most one at a time. */
   setSavepoint(): Promise<void>;
@@ -117,7 +117,7 @@ function actorSql(connection: Sql, actor: Actor, outbox: Outbox): ActorSql {
     exposure: { isWatched: false, askedOn: [], changes: [] },
     query: (text, values, timeoutMs) => connection.query(text, values, timeoutMs),
     runScript: (text) => connection.runScript(text),
-    tell: (about, events) => outbox.add(about, events),
+    addEvents: (about, events) => outbox.add(about, events),
     async setSavepoint() {
       toldBefore = outbox.size;
       await connection.query('SAVEPOINT before_change');

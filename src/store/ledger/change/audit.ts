@@ -4,7 +4,7 @@
 import type { AuditPage } from '../../../contract/console.ts';
 import { fail, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type { EventType, Told } from '../../../contract/notification.ts';
+import type { EventType, NewEvent } from '../../../contract/notification.ts';
 import type {
   Approval,
   ApprovalRequest,
@@ -93,7 +93,7 @@ export type NewAuditEntry = {
 };
 
 type Entry = Pick<NewAuditEntry, 'action' | 'subject' | 'before' | 'after' | 'isFirst' | 'also'>;
-type Tells = (entry: Entry, actor: Actor) => readonly Told[];
+type EventsOf = (entry: Entry, actor: Actor) => readonly NewEvent[];
 
 /** States as the entries of an action have them. */
 type State = ServedState & {
@@ -113,7 +113,7 @@ type ApprovalState = Pick<Approval, 'status' | 'requestedBy'> &
   };
 
 /** An entry without a line tells nothing; plans tell more than their entries have (`planEvents`). */
-const TELLS: Partial<Record<AuditAction, Tells>> = {
+const EVENTS: Partial<Record<AuditAction, EventsOf>> = {
   'release.publish': ({ after }) => {
     const { status, ...served } = stateOf(after);
     if (status !== 'published') return [];
@@ -147,12 +147,15 @@ const TELLS: Partial<Record<AuditAction, Tells>> = {
   'destination.disable': disabledEvents,
 };
 
-/** Returns what is told of a change, in its order. */
-function eventsOf(entry: Entry, actor: Actor): readonly Told[] {
-  return TELLS[entry.action]?.(entry, actor) ?? [];
+/** Returns the events of a change, in its order. */
+function eventsOf(entry: Entry, actor: Actor): readonly NewEvent[] {
+  return EVENTS[entry.action]?.(entry, actor) ?? [];
 }
 
-function servedEvents({ before, after, isFirst = false }: Entry, actor: Actor): readonly Told[] {
+function servedEvents(
+  { before, after, isFirst = false }: Entry,
+  actor: Actor,
+): readonly NewEvent[] {
   const isStep = actor.kind === 'plan';
   return servingEvents(stateOf(before), stateOf(after), { isFirst, isStep });
 }
@@ -161,14 +164,14 @@ function keyFacts(id: string, { name = '', prefix = '' }: State) {
   return { key: { id, name, prefix } };
 }
 
-function memberEvents({ subject, before, after }: Entry): readonly Told[] {
+function memberEvents({ subject, before, after }: Entry): readonly NewEvent[] {
   const roleBefore = stateOf(before).role ?? null;
   const role = stateOf(after).role ?? null;
   return [{ type: 'member.changed', facts: { member: { email: subject, roleBefore, role } } }];
 }
 
 /** Returns what tells an event about an approval. */
-function approvalEvents(type: Extract<EventType, `approval.${string}`>): Tells {
+function approvalEvents(type: Extract<EventType, `approval.${string}`>): EventsOf {
   return ({ after }) => {
     const { approval: id, status, operation, requestedBy, decidedBy } = after as ApprovalState;
     const approval = { id, status, operation, requestedBy, decidedBy: decidedBy ?? null };
@@ -176,7 +179,7 @@ function approvalEvents(type: Extract<EventType, `approval.${string}`>): Tells {
   };
 }
 
-function disabledEvents({ subject, before, after }: Entry): readonly Told[] {
+function disabledEvents({ subject, before, after }: Entry): readonly NewEvent[] {
   const [was, is] = [stateOf(before), stateOf(after)];
   if (is.enabled !== false || was.enabled === false) return [];
   const { kind = 'webhook', name = '' } = is;
@@ -223,7 +226,7 @@ export async function insertAudits(
   );
   for (const entry of entries.filter(({ isTold }) => isTold !== true)) {
     const { organizationId, place, reason } = entry;
-    sql.tell({ organizationId, place, reason }, eventsOf(entry, sql.actor));
+    sql.addEvents({ organizationId, place, reason }, eventsOf(entry, sql.actor));
   }
   return rows.map(({ id }) => id);
 }

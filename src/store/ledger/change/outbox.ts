@@ -5,7 +5,7 @@
 // the order of positions is the order of the commits (docs/decisions/0064). Nothing is locked or stored where
 // no destination takes the events.
 
-import type { EventPlace, Told } from '../../../contract/notification.ts';
+import type { EventPlace, NewEvent } from '../../../contract/notification.ts';
 import type { Actor } from '../../ledger-terms.ts';
 import { HAS_RECIPIENT, newId, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
@@ -28,7 +28,7 @@ export type EventAbout = {
   readonly only?: string | undefined;
 };
 
-type OutboxEvent = { readonly about: EventAbout; readonly told: Told };
+type OutboxEvent = { readonly about: EventAbout; readonly event: NewEvent };
 
 /** Maximum number of events in one statement. */
 const WRITTEN_AT_ONCE_MAX = 100;
@@ -39,8 +39,8 @@ export class Outbox {
 
   constructor(private readonly actor: Actor) {}
 
-  add(about: EventAbout, events: readonly Told[]): void {
-    this.events = [...this.events, ...events.map((told) => ({ about, told }))];
+  add(about: EventAbout, events: readonly NewEvent[]): void {
+    this.events = [...this.events, ...events.map((event) => ({ about, event }))];
   }
 
   /** Number of events. */
@@ -75,7 +75,7 @@ export class Outbox {
     await sql.query(WRITE, [
       organizationId,
       part.map(() => newId('evt')),
-      part.map(({ told }) => told.type),
+      part.map(({ event }) => event.type),
       part.map(({ about }) => about.place?.app.id ?? null),
       part.map((event) => JSON.stringify(dataOf(event, this.actor))),
       part.map(({ about }) => about.only ?? null),
@@ -86,19 +86,19 @@ export class Outbox {
 /** A plan's change causes that of its release; any other change of a release causes that of its plan. */
 function causeFirst(events: readonly OutboxEvent[], actor: Actor): readonly OutboxEvent[] {
   if (actor.kind === 'plan') return events;
-  const isPlan = ({ told }: OutboxEvent) => told.type.startsWith('plan.');
+  const isPlan = ({ event }: OutboxEvent) => event.type.startsWith('plan.');
   return [...events.filter((event) => !isPlan(event)), ...events.filter(isPlan)];
 }
 
-function dataOf({ about, told }: OutboxEvent, actor: Actor): EventPlace & Told['facts'] {
+function dataOf({ about, event }: OutboxEvent, actor: Actor): EventPlace & NewEvent['facts'] {
   const { place, reason } = about;
   return {
     app: place?.app.ref ?? null,
     channel: place?.channel ?? null,
     version: place?.version ?? null,
     actor: actorText(actor),
-    reason: textOrNull(reason ?? told.reason ?? undefined),
-    ...told.facts,
+    reason: textOrNull(reason ?? event.reason ?? undefined),
+    ...event.facts,
   };
 }
 

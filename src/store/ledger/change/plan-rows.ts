@@ -2,7 +2,7 @@
 
 import type { NextStep } from '../../../contract/console.ts';
 import { type Failure, fail, isFailure } from '../../../contract/failure.ts';
-import type { Told } from '../../../contract/notification.ts';
+import type { NewEvent } from '../../../contract/notification.ts';
 import type { Targeting } from '../../../contract/resource.ts';
 import {
   isOpenEnded,
@@ -173,14 +173,14 @@ export async function storePlan(
   return { ...row, state };
 }
 
-/** Tells events of a plan. Its audit entry does not say enough: neither its steps nor its guards. */
+/** Adds the events of a plan. Its audit entry does not say enough: neither its steps nor its guards. */
 function tellPlan(
   sql: ActorSql,
   place: PlanPlace,
-  events: readonly Told[],
+  events: readonly NewEvent[],
   reason: string | undefined,
 ): void {
-  sql.tell({ organizationId: place.app.organizationId, place, reason }, events);
+  sql.addEvents({ organizationId: place.app.organizationId, place, reason }, events);
 }
 
 /** Returns a plan as the contract shows it. */

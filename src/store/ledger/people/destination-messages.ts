@@ -40,7 +40,7 @@ export async function testDestination(
     if (isFailure(found)) return found;
     const { organizationId, kind, name } = found;
     const facts = { destination: { id, kind, name } };
-    sql.tell({ organizationId, only: id }, [{ type: 'test', facts }]);
+    sql.addEvents({ organizationId, only: id }, [{ type: 'test', facts }]);
     return true as const;
   });
   if (isFailure(told)) return told;

@@ -303,7 +303,7 @@ export async function tellRefusedEdge(database: Database, id: string): Promise<v
     const { org, name, prefix } = edge;
     const told = [{ type: 'edge.refused', facts: { edge: { id, name, prefix } } }] as const;
     for (const organizationId of org === null ? await listenersOf(sql) : [org]) {
-      sql.tell({ organizationId }, told);
+      sql.addEvents({ organizationId }, told);
     }
     return undefined;
   });

@@ -248,7 +248,7 @@ function tellMany(
   const place = { app, channel, version: null };
   const type = set.status === 'paused' ? 'release.paused' : 'release.resumed';
   const { organizationId } = app;
-  sql.tell({ organizationId, place, reason }, [{ type, facts: { ...set, releases } }]);
+  sql.addEvents({ organizationId, place, reason }, [{ type, facts: { ...set, releases } }]);
 }
 
 function channelOf(
