@@ -27,11 +27,7 @@ type PresentedToken = {
 };
 
 export class Access {
-  private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>;
-
-  constructor(ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>) {
-    this.ledger = ledger;
-  }
+  constructor(private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>) {}
 
   /**
    * Returns the visitor's right. For a visitor who is no member, the target is unknown. A session without the

@@ -35,15 +35,13 @@ export type Principal = {
 };
 
 export class AuthenticateKey {
-  private readonly ledger: Pick<Ledger, 'findKey'>;
-  private readonly noteUse: (keyId: string, address: string) => void;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
   /** `noteUse` is called for every accepted key, with the client's IP address. */
-  constructor(ledger: Pick<Ledger, 'findKey'>, noteUse: (keyId: string, address: string) => void) {
-    this.ledger = ledger;
-    this.noteUse = noteUse;
-  }
+  constructor(
+    private readonly ledger: Pick<Ledger, 'findKey'>,
+    private readonly noteUse: (keyId: string, address: string) => void,
+  ) {}
 
   /**
    * Returns the caller of a secret. A missing, invalid, revoked or expired one gets the same refusal.
@@ -82,8 +80,6 @@ const KEYS_MAX = 10_000;
 type Use = { readonly at: number; readonly from: string };
 
 export class KeyUses {
-  private readonly ledger: Pick<Ledger, 'recordKeyUses'>;
-  private readonly log: RareLog;
   /** Latest use of each key that was written, or is about to be. */
   private readonly noted = new LRUCache<string, Use>({ max: KEYS_MAX });
   /** Uses to write next. */
@@ -96,10 +92,10 @@ export class KeyUses {
 
   readonly start = this.writes.start;
 
-  constructor(ledger: Pick<Ledger, 'recordKeyUses'>, log: RareLog) {
-    this.ledger = ledger;
-    this.log = log;
-  }
+  constructor(
+    private readonly ledger: Pick<Ledger, 'recordKeyUses'>,
+    private readonly log: RareLog,
+  ) {}
 
   /** Records that a key was used just now from this IP address. */
   note(keyId: string, from: string): void {

@@ -35,12 +35,9 @@ type ChallengesDependencies = {
 };
 
 export class Challenges {
-  private readonly dependencies: ChallengesDependencies;
   private key: Promise<string> | undefined;
 
-  constructor(dependencies: ChallengesDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ChallengesDependencies) {}
 
   /** Makes a challenge, and the cookie that its answer must come with. */
   async issue(purpose: ChallengePurpose): Promise<{ challenge: Challenge; cookie: string }> {

@@ -76,8 +76,6 @@ const CALLS_WAITING_MAX = 100;
 const SUBJECT_LENGTH_MAX = 255;
 
 export class OidcProvider {
-  private readonly client: OidcClient;
-  private readonly now: () => number;
   private readonly gate = new ConcurrencyLimit(CALLS_RUNNING_MAX, CALLS_WAITING_MAX);
   private found: { readonly metadata: Metadata; readonly at: number } | undefined;
   private discovering: Promise<Metadata> | undefined;
@@ -86,10 +84,10 @@ export class OidcProvider {
   /** Whether the provider refused the secret in a header, which is where it belongs by default. */
   private isSecretPosted = false;
 
-  constructor(client: OidcClient, now: () => number) {
-    this.client = client;
-    this.now = now;
-  }
+  constructor(
+    private readonly client: OidcClient,
+    private readonly now: () => number,
+  ) {}
 
   /** Returns the address at the provider that begins a sign-in. Rejects with a `RefusedAnswer`. */
   async addressOf(redirectUri: string, secrets: SignInSecrets): Promise<string> {

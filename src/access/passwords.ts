@@ -12,15 +12,12 @@ const HASHES_KNOWN_MAX = 1;
 const HASHES_WAITING_MAX = 100;
 
 export class Passwords {
-  private readonly hasher: PasswordHasher;
   private readonly gate = new ConcurrencyLimit(HASHES_RUNNING_MAX, HASHES_WAITING_MAX);
   /** Limit for known callers, so that strangers who keep trying passwords cannot fill it. */
   private readonly knownGate = new ConcurrencyLimit(HASHES_KNOWN_MAX, HASHES_WAITING_MAX);
   private decoy: Promise<string> | undefined;
 
-  constructor(hasher: PasswordHasher) {
-    this.hasher = hasher;
-  }
+  constructor(private readonly hasher: PasswordHasher) {}
 
   /**
    * Hashes a password. Rejects with `Unavailable` if too many calls wait. Callers who are `isKnown` by their

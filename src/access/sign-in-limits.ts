@@ -28,13 +28,10 @@ export type ThrottleDependencies = {
 const KNOWN_PAIRS_MAX = 10_000;
 
 export class LoginThrottle {
-  private readonly dependencies: ThrottleDependencies;
   /** Pairs of account and IP address that signed in since this node started. */
   private readonly known = new LRUCache<string, true>({ max: KNOWN_PAIRS_MAX });
 
-  constructor(dependencies: ThrottleDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: ThrottleDependencies) {}
 
   /** Counts an attempt before it is made; returns the refusal above a limit. */
   async admit(email: string, address: string): Promise<Failure | undefined> {
@@ -165,12 +162,9 @@ const LOOKUPS_RUNNING_MAX = 4;
 const LOOKUPS_WAITING_MAX = 1000;
 
 export class SignInGate {
-  private readonly dependencies: SignInGateDependencies;
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
-  constructor(dependencies: SignInGateDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: SignInGateDependencies) {}
 
   /** Tries a password. An email address without an account takes as long as a wrong password. */
   async try(email: string, password: string, client: Client): Promise<Outcome<Tried>> {
@@ -273,16 +267,14 @@ const DELAY_MS = 1000;
 const ACCOUNTS_MAX = 1000;
 
 export class FailedSignIns {
-  private readonly ledger: Pick<Ledger, 'recordFailedSignIns'>;
-  private readonly log: RareLog;
   /** Failures that are not written yet, by account id. */
   private readonly pending = new Map<string, FailedSignIn>();
   private isScheduled = false;
 
-  constructor(ledger: Pick<Ledger, 'recordFailedSignIns'>, log: RareLog) {
-    this.ledger = ledger;
-    this.log = log;
-  }
+  constructor(
+    private readonly ledger: Pick<Ledger, 'recordFailedSignIns'>,
+    private readonly log: RareLog,
+  ) {}
 
   /** Records a wrong password from this IP address. */
   note(account: FailedSignIn['account'], address: string): void {

@@ -6,14 +6,12 @@ import type { Ledger } from '../store/ledger.ts';
 const KEY_BYTES = 32;
 
 export class SigningKey {
-  private readonly ledger: Pick<Ledger, 'readSigningKey'>;
-  private readonly name: string;
   private key: Promise<string> | undefined;
 
-  constructor(ledger: Pick<Ledger, 'readSigningKey'>, name: string) {
-    this.ledger = ledger;
-    this.name = name;
-  }
+  constructor(
+    private readonly ledger: Pick<Ledger, 'readSigningKey'>,
+    private readonly name: string,
+  ) {}
 
   /** Signs the parts, in their order. */
   async sign(parts: readonly unknown[]): Promise<Buffer> {

@@ -72,7 +72,6 @@ export type DeliveryDriverDependencies = {
 };
 
 export class DeliveryDriver {
-  private readonly dependencies: DeliveryDriverDependencies;
   private readonly loop = periodic(() => this.turn(), {
     ...{ everyMs: TURN_INTERVAL_MS, firstMs: 0 },
   });
@@ -90,8 +89,7 @@ export class DeliveryDriver {
   /** Sends until `stop`. */
   readonly start = this.loop.start;
 
-  constructor(dependencies: DeliveryDriverDependencies) {
-    this.dependencies = dependencies;
+  constructor(private readonly dependencies: DeliveryDriverDependencies) {
     for (const outcome of OUTCOMES) dependencies.metrics.notifications.add(outcome, 0);
   }
 

@@ -54,11 +54,7 @@ export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | '
 };
 
 export class Destinations {
-  private readonly dependencies: DestinationsDependencies;
-
-  constructor(dependencies: DestinationsDependencies) {
-    this.dependencies = dependencies;
-  }
+  constructor(private readonly dependencies: DestinationsDependencies) {}
 
   async list(organizationId: string): Promise<{ readonly destinations: readonly Destination[] }> {
     return { destinations: await this.dependencies.ledger.listDestinations(organizationId) };
