@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
 import type { Explanation } from '../../contract/explanation.ts';
 import { Choice, Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { toldText, verdictText } from '../format/decision-text.ts';
@@ -20,16 +20,11 @@ type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>
 /** Page with a form for the device, and the decision for it. Records nothing. */
 export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
   const [first] = channelNames(app);
-  const [told, setTold] = useState<Told>({
+  const { values: told, field } = useFields<keyof Told>({
     channel: first ?? '',
     ...{ platform: 'darwin', arch: 'aarch64', version: '' },
   });
   const [asked, setAsked] = useState<Told>();
-  const set = (name: keyof Told) => (value: string) => {
-    setTold({ ...told, [name]: value });
-    // The answer is to another question.
-    setAsked(undefined);
-  };
   return (
     <>
       <PageHead
@@ -48,15 +43,16 @@ export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: s
               label="Channel"
               value={told.channel}
               options={app.channels.map(({ name }) => ({ value: name, label: name }))}
-              onChoose={set('channel')}
+              onChoose={field('channel').onInput}
             />
-            <Field label="Platform" value={told.platform} onInput={set('platform')} isRequired />
-            <Field label="Architecture" value={told.arch} onInput={set('arch')} />
-            <Field label="Version" value={told.version} onInput={set('version')} isCode />
+            <Field label="Platform" isRequired {...field('platform')} />
+            <Field label="Architecture" {...field('arch')} />
+            <Field label="Version" isCode {...field('version')} />
           </div>
         </Form>
-        {asked !== undefined && (
-          <WouldGet key={JSON.stringify(asked)} app={app.ref} deviceId={deviceId} told={asked} />
+        {/* After an input, the answer is to another question. */}
+        {asked === told && (
+          <WouldGet key={JSON.stringify(told)} app={app.ref} deviceId={deviceId} told={told} />
         )}
       </Card>
     </>

@@ -30,6 +30,9 @@ type TextFieldProps = {
   options?: readonly string[];
 };
 
+/** Properties of a field that its form gives it. */
+export type FieldOfForm = Pick<TextFieldProps, 'name' | 'value' | 'onInput' | 'isFocused'>;
+
 /** Text input; `options` are suggestions. */
 export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options, isLabelHidden = false } = props;
@@ -81,7 +84,7 @@ const ROWS = 6;
 /** Text area that grows with its text in browsers that support it. */
 export function TextArea(props: {
   /** Path of the field in the request, where its refusal is shown. */
-  name?: string;
+  name?: string | undefined;
   label: string;
   hint?: string;
   placeholder?: string;
@@ -183,11 +186,7 @@ export function CheckGroup<Value extends string>(props: {
 }
 
 /** Field for an optional reason. */
-export function ReasonField(props: {
-  value: string;
-  onInput: (value: string) => void;
-  isFocused?: boolean;
-}) {
+export function ReasonField(props: FieldOfForm) {
   return (
     <Field
       name="reason"

@@ -6,7 +6,7 @@ import { fieldText } from '../format/audit-log.ts';
 import { consolePath } from '../format/console-path.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { announce } from './announcer.tsx';
-import { type FieldError, FieldErrorContext, readFieldError } from './field.tsx';
+import { type FieldError, FieldErrorContext, type FieldOfForm, readFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 
 /**
@@ -166,13 +166,20 @@ export function FilterForm(props: {
   );
 }
 
-/** Returns a draft of a query, which begins as the applied one, and the properties of a field for it. */
-export function useDraft(query: Record<string, string>) {
-  const [draft, setDraft] = useState(query);
-  useEffect(() => setDraft(query), [query]);
-  const field = (name: string) => ({
-    value: draft[name] ?? '',
-    onInput: (value: string) => setDraft((before) => ({ ...before, [name]: value })),
+/** Provides the texts of a form's fields, and the properties of the field of a name. */
+export function useFields<Name extends string>(first: Readonly<Record<Name, string>>) {
+  const [values, setValues] = useState(first);
+  const field = (name: Name): FieldOfForm => ({
+    name,
+    value: values[name] ?? '',
+    onInput: (value: string) => setValues((before) => ({ ...before, [name]: value })),
   });
+  return { values, setValues, field };
+}
+
+/** Provides the texts of filters, which begin as those of the applied query. */
+export function useDraft(query: Record<string, string>) {
+  const { values: draft, setValues, field } = useFields(query);
+  useEffect(() => setValues(query), [query]);
   return { draft, field };
 }

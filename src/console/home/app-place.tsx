@@ -8,7 +8,7 @@ import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
 import { Dialog, FormDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -145,23 +145,21 @@ function NewChannel(props: {
 }) {
   const { app, onClose, onCreated } = props;
   const { route } = useLocation();
-  const [name, setName] = useState('');
+  const { values, field } = useFields({ name: '' });
   const create = async () => {
-    await call('POST', 'channels', { app: app.ref, name });
+    await call('POST', 'channels', { app: app.ref, ...values });
     await onCreated();
-    route(consolePath.channel(app.ref, name));
+    route(consolePath.channel(app.ref, values.name));
   };
   return (
     <FormDialog title="Add a channel" verb="Add channel" onSend={create} onClose={onClose}>
       <Field
-        name="name"
         label="Name"
-        value={name}
-        onInput={setName}
         hint="Part of the address devices ask, such as beta or nightly. It cannot be changed later."
         isRequired
         isFocused
         isCode
+        {...field('name')}
       />
     </FormDialog>
   );
@@ -267,7 +265,8 @@ function EditApp(props: EditAppProps) {
 }
 
 function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
-  const [name, setName] = useState(app.name);
+  const { values, field } = useFields({ name: app.name });
+  const name = values.name.trim();
   const isArchived = app.archivedAt !== null;
   const save = async (change: { name: string } | { archived: boolean }) => {
     await call('PATCH', 'apps', { app: app.id, ...change });
@@ -279,17 +278,15 @@ function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => 
       <Form
         label="Rename the app"
         send="Rename"
-        onSend={() => save({ name: name.trim() })}
-        obstacle={name.trim() === app.name ? 'It has this name' : undefined}
+        onSend={() => save({ name })}
+        obstacle={name === app.name ? 'It has this name' : undefined}
       >
         <Field
-          name="name"
           label="Name"
-          value={name}
-          onInput={setName}
           hint={`What people call it. Devices go on asking for ${app.ref}.`}
           isRequired
           isFocused
+          {...field('name')}
         />
       </Form>
       <Form

@@ -7,6 +7,7 @@ import type { AppOverview } from '../../contract/console.ts';
 import { call } from '../api/call.ts';
 import { FormDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
+import { useFields } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText } from '../format/figure-text.ts';
@@ -127,18 +128,18 @@ function AppCard({ app }: { app: AppOverview }) {
 function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
   const { organizationId, onClose } = props;
   const { route } = useLocation();
-  const [name, setName] = useState('');
+  const { values, field } = useFields({ name: '', channels: 'stable, beta' });
+  const { name } = values;
   const [ownRef, setOwnRef] = useState<string>();
-  const [channels, setChannels] = useState('stable, beta');
   const ref = ownRef ?? refFrom(name);
   const create = async () => {
-    const names = channels.split(/[\s,]+/).filter((channel) => channel !== '');
-    await call('POST', 'apps', { org: organizationId, ref, name, channels: names });
+    const channels = values.channels.split(/[\s,]+/).filter((channel) => channel !== '');
+    await call('POST', 'apps', { org: organizationId, ref, name, channels });
     route(consolePath.app(ref));
   };
   return (
     <FormDialog title="Create an app" verb="Create app" onSend={create} onClose={onClose}>
-      <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+      <Field label="Name" isRequired isFocused {...field('name')} />
       <Field
         name="ref"
         label="Ref"
@@ -149,13 +150,11 @@ function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
         isCode
       />
       <Field
-        name="channels"
         label="Channels"
-        value={channels}
-        onInput={setChannels}
         hint="Separated by commas; more can be added later."
         isRequired
         isCode
+        {...field('channels')}
       />
     </FormDialog>
   );

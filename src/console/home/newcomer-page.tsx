@@ -1,12 +1,11 @@
 // Page for an account without an organization: whom to ask, or a form that makes one.
 
-import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
 import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { Card } from '../part/card.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
-import { OrganizationField, TokenField } from '../session/set-up-page.tsx';
+import { OrganizationField, TokenField } from '../session/account-field.tsx';
 import { useSession } from '../session/use-session.ts';
 
 const ASK = 'Ask an owner for an invitation, or the operator of this service.';
@@ -29,9 +28,9 @@ export function NewcomerPage() {
 
 function NewOrganization() {
   const { refresh } = useSession();
-  const [name, setName] = useState('');
+  const { values, field } = useFields({ name: '' });
   const create = async () => {
-    await call('POST', 'organizations', { name });
+    await call('POST', 'organizations', values);
     await refresh();
   };
   return (
@@ -42,7 +41,7 @@ function NewOrganization() {
       />
       <Card title="New organization">
         <Form send="Create organization" onSend={create}>
-          <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+          <Field label="Name" isRequired isFocused {...field('name')} />
         </Form>
       </Card>
     </>
@@ -52,10 +51,9 @@ function NewOrganization() {
 /** Form on a service that is not set up: the admin token makes the account an owner. */
 function FirstOrganization() {
   const { refresh } = useSession();
-  const [token, setToken] = useState('');
-  const [organization, setOrganization] = useState('');
+  const { values, field } = useFields({ token: '', organization: '' });
   const create = async () => {
-    await call('POST', 'setup/organization', { token: token.trim(), organization });
+    await call('POST', 'setup/organization', { ...values, token: values.token.trim() });
     await refresh();
   };
   return (
@@ -66,8 +64,8 @@ function FirstOrganization() {
       />
       <Card title="Set up Sluice">
         <Form send="Create organization" onSend={create}>
-          <TokenField value={token} onInput={setToken} />
-          <OrganizationField value={organization} onInput={setOrganization} />
+          <TokenField {...field('token')} />
+          <OrganizationField {...field('organization')} />
         </Form>
       </Card>
     </>

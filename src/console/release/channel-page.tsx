@@ -6,12 +6,12 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import type { ChannelUpdateMode } from '../../contract/resource.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
 import { FormDialog } from '../form/dialog.tsx';
-import { Choice, Field } from '../form/field.tsx';
+import { Choice, Field, type FieldOfForm } from '../form/field.tsx';
+import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText } from '../format/figure-text.ts';
@@ -220,6 +220,13 @@ const APPROVALS = [
   { value: 'one', label: 'One other member' },
 ] as const;
 
+type Chosen = Pick<ChannelDetail, 'updateMode' | 'requireSignature' | 'follows'> & AskedApprovals;
+
+function chosenOf(details: ChannelDetail): Chosen {
+  const { updateMode, requireSignature, follows, approvals, approvalDays } = details;
+  return { updateMode, requireSignature, follows, approvals, approvalDays };
+}
+
 /** Option for no channel; no channel has an empty name. */
 const NOBODY = '';
 
@@ -232,24 +239,21 @@ function ChannelDialog(props: {
   onSaved: () => Promise<unknown>;
 }) {
   const { details, others, onClose, onSaved } = props;
-  const [minimum, setMinimum] = useState(details.minimumSupportedVersion ?? '');
-  const [rollout, setRollout] = useState(String(details.defaultRollout));
-  const [mode, setMode] = useState<ChannelUpdateMode>(details.updateMode);
-  const [isSignedOnly, setSignedOnly] = useState(details.requireSignature);
-  const [follows, setFollows] = useState(details.follows);
-  const [asked, setAsked] = useState<AskedApprovals>(details);
-  const minimumSupportedVersion = minimum.trim() === '' ? null : minimum.trim();
-  const change = {
-    ...(minimumSupportedVersion === details.minimumSupportedVersion
-      ? {}
-      : { minimumSupportedVersion }),
-    ...(Number(rollout) === details.defaultRollout ? {} : { defaultRollout: Number(rollout) }),
-    ...(mode === details.updateMode ? {} : { updateMode: mode }),
-    ...(isSignedOnly === details.requireSignature ? {} : { requireSignature: isSignedOnly }),
-    ...(follows === details.follows ? {} : { follows }),
-    ...(asked.approvals === details.approvals ? {} : { approvals: asked.approvals }),
-    ...(asked.approvalDays === details.approvalDays ? {} : { approvalDays: asked.approvalDays }),
+  const { values, field } = useFields({
+    minimumSupportedVersion: details.minimumSupportedVersion ?? '',
+    defaultRollout: String(details.defaultRollout),
+  });
+  const [chosen, setChosen] = useState<Chosen>(() => chosenOf(details));
+  const choose = (part: Partial<Chosen>) => setChosen({ ...chosen, ...part });
+  const { updateMode, requireSignature, follows, approvals } = chosen;
+  const wanted = {
+    ...chosen,
+    minimumSupportedVersion: values.minimumSupportedVersion.trim() || null,
+    defaultRollout: Number(values.defaultRollout),
   };
+  const names = Object.keys(wanted) as (keyof typeof wanted)[];
+  const changed = names.filter((name) => wanted[name] !== details[name]);
+  const change = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
   const save = async () => {
     await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
     await onSaved();
@@ -258,34 +262,32 @@ function ChannelDialog(props: {
     <FormDialog
       title={`Settings of ${details.name}`}
       verb="Save"
-      obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
+      obstacle={changed.length === 0 ? 'Nothing was changed' : undefined}
       onSend={save}
       onClose={onClose}
     >
-      <MinimumField details={details} value={minimum} onInput={setMinimum} />
+      <MinimumField details={details} {...field('minimumSupportedVersion')} />
       <Field
-        name="defaultRollout"
         label="Default rollout (%)"
         type="number"
         min={0}
         max={100}
-        value={rollout}
-        onInput={setRollout}
         hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
         isRequired
+        {...field('defaultRollout')}
       />
       <Choice
         label="Update mode"
-        value={mode}
+        value={updateMode}
         options={MODES}
-        onChoose={setMode}
+        onChoose={(mode) => choose({ updateMode: mode })}
         hint="What apps are told about an update that is not required."
       />
       <Choice
         label="Signatures"
-        value={isSignedOnly ? 'required' : 'optional'}
+        value={requireSignature ? 'required' : 'optional'}
         options={SIGNATURES}
-        onChoose={(choice) => setSignedOnly(choice === 'required')}
+        onChoose={(choice) => choose({ requireSignature: choice === 'required' })}
         hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
       />
       <Choice
@@ -295,34 +297,28 @@ function ChannelDialog(props: {
           { value: NOBODY, label: 'No other channel' },
           ...others.map((name) => ({ value: name, label: name })),
         ]}
-        onChoose={(choice) => setFollows(choice === NOBODY ? null : choice)}
+        onChoose={(choice) => choose({ follows: choice === NOBODY ? null : choice })}
         hint="Its devices also get the releases of the channel it follows: the highest version of both."
       />
-      <ApprovalFields value={asked} onChange={setAsked} />
-      <OpenDoors
-        app={details.app}
-        channel={details.name}
-        change={{ approvals: asked.approvals, follows }}
-      />
+      <ApprovalFields {...chosen} onChange={choose} />
+      <OpenDoors app={details.app} channel={details.name} change={{ approvals, follows }} />
     </FormDialog>
   );
 }
 
 type AskedApprovals = Pick<ChannelDetail, 'approvals' | 'approvalDays'>;
 
-function ApprovalFields(props: {
-  value: AskedApprovals;
-  onChange: (value: AskedApprovals) => void;
-}) {
-  const { value, onChange } = props;
-  const { approvals, approvalDays } = value;
+function ApprovalFields(
+  props: AskedApprovals & { onChange: (part: Partial<AskedApprovals>) => void },
+) {
+  const { approvals, approvalDays, onChange } = props;
   return (
     <>
       <Choice
         label="Approvals"
         value={approvals}
         options={APPROVALS}
-        onChoose={(choice) => onChange({ approvalDays, approvals: choice })}
+        onChoose={(choice) => onChange({ approvals: choice })}
         hint="Whether what offers a release to more devices waits for a second publisher or owner."
       />
       {approvals === 'one' && (
@@ -333,7 +329,7 @@ function ApprovalFields(props: {
           min={1}
           max={LIMIT.approvalDaysMax}
           value={approvalDays === 0 ? '' : String(approvalDays)}
-          onInput={(days) => onChange({ approvals, approvalDays: Number(days) })}
+          onInput={(days) => onChange({ approvalDays: Number(days) })}
           isRequired
         />
       )}
@@ -342,24 +338,18 @@ function ApprovalFields(props: {
 }
 
 /** Field for the version, with the number of devices whose update would be required. */
-function MinimumField(props: {
-  details: Pick<ChannelDetail, 'app' | 'name' | 'minimumSupportedVersion'>;
-  value: string;
-  onInput: (value: string) => void;
-}) {
-  const { details, value, onInput } = props;
-  const minimum = value.trim();
+function MinimumField(props: FieldOfForm & { details: ChannelDetail }) {
+  const { details, ...field } = props;
+  const minimum = field.value.trim();
   return (
     <>
       <Field
-        name="minimumSupportedVersion"
         label="Minimum supported version"
-        value={value}
-        onInput={onInput}
         placeholder="none"
         hint="The next update that a device below it is offered is required. Empty for none."
         isFocused
         isCode
+        {...field}
       />
       {minimum !== '' && minimum !== details.minimumSupportedVersion && (
         <MinimumEffect app={details.app} channel={details.name} minimum={minimum} />

@@ -6,7 +6,7 @@ import {
   ARTIFACT_FORMATS,
   decodedFileName,
 } from '../../domain/decision/artifact/artifact-format.ts';
-import { Field, type FieldError, TextArea } from '../form/field.tsx';
+import { Field, type FieldError, type FieldOfForm, TextArea } from '../form/field.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import {
   type ArtifactDraft,
@@ -99,33 +99,27 @@ export function FilesFields(props: {
   onPasted: (pasted: PastedRelease) => void;
 }) {
   const { draft, onChange, onPasted } = props;
-  const { version, notes, artifacts, pasted } = draft;
+  const { artifacts } = draft;
+  const field = (name: 'version' | 'notes' | typeof PASTED) => ({
+    name,
+    value: draft[name],
+    onInput: (value: string) => onChange({ ...draft, [name]: value }),
+  });
   return (
     <>
       <div class="columns">
         <Field
-          name="version"
           label="Version"
-          value={version}
-          onInput={(entered) => onChange({ ...draft, version: entered })}
           onLeave={() => onChange(renamed(draft))}
           placeholder="1.4.0"
           isRequired
           isFocused
           isCode
+          {...field('version')}
         />
       </div>
-      <TextArea
-        name="notes"
-        label="Notes (Markdown)"
-        value={notes}
-        onInput={(entered) => onChange({ ...draft, notes: entered })}
-      />
-      <PasteRelease
-        text={pasted}
-        onChange={(text) => onChange({ ...draft, pasted: text })}
-        onPasted={onPasted}
-      />
+      <TextArea label="Notes (Markdown)" {...field('notes')} />
+      <PasteRelease {...field(PASTED)} onPasted={onPasted} />
       <ArtifactRows
         artifacts={artifacts}
         onChange={(changed) => onChange({ ...draft, artifacts: changed })}
@@ -227,12 +221,9 @@ function pathOf(artifacts: readonly ArtifactDraft[], index: number): string | un
 }
 
 /** Text area and button for pasted releases; the code is loaded on first use. */
-function PasteRelease(props: {
-  text: string;
-  onChange: (text: string) => void;
-  onPasted: (pasted: PastedRelease) => void;
-}) {
-  const { text, onChange, onPasted } = props;
+function PasteRelease(props: FieldOfForm & { onPasted: (pasted: PastedRelease) => void }) {
+  const { onPasted, ...field } = props;
+  const text = field.value;
   const [fault, setFault] = useState<string>();
   // Later, only the reader opens and closes it.
   const [isFilled] = useState(text !== '');
@@ -246,10 +237,8 @@ function PasteRelease(props: {
     <details class="more" open={isFilled}>
       <summary>Paste addresses or JSON</summary>
       <TextArea
-        name={PASTED}
+        {...field}
         label="Addresses of the files, one a line, or the release as JSON"
-        value={text}
-        onInput={onChange}
         placeholder="https://…"
         hint="The names of the files tell what they are for. It takes the place of the artifacts below."
       />

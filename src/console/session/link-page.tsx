@@ -5,31 +5,28 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OpenInvitation } from '../../contract/console.ts';
 import type { OfferedMail } from '../../contract/notification.ts';
-import { type ApiError, call } from '../api/call.ts';
+import { call } from '../api/call.ts';
 import { completeSignIn } from '../api/passkey.ts';
-import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
-import { Notice } from '../form/notice.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { StrongName } from '../part/name.tsx';
+import { PASSWORD_HINT, PasswordField, PersonField } from './account-field.tsx';
 import { ProviderButton } from './provider-sign-in.tsx';
-import { PASSWORD_HINT, SignedOutLayout } from './signed-out-layout.tsx';
+import { OpenedLink, SignedOutLayout } from './signed-out-layout.tsx';
 
 /** Page of one invitation, with or without a session. */
 export function InvitationPage({ token }: { token: string }) {
-  const { data, error } = useLoad(`invitation${queryText({ token })}`);
-  if (error !== undefined) {
-    return (
-      <UnusableLink
-        title="Invitation"
-        lead="This invitation cannot be used."
-        gone="It was used, revoked or has expired. Ask for a new one."
-        error={error}
-      />
-    );
-  }
-  return data === undefined ? null : <Acceptance token={token} offer={data} />;
+  return (
+    <OpenedLink
+      of={useLoad(`invitation${queryText({ token })}`)}
+      title="Invitation"
+      lead="This invitation cannot be used."
+      gone="It was used, revoked or has expired. Ask for a new one."
+    >
+      {(offer) => <Acceptance token={token} offer={offer} />}
+    </OpenedLink>
+  );
 }
 
 function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) {
@@ -68,32 +65,18 @@ function Acceptance({ token, offer }: { token: string; offer: OpenInvitation }) 
 
 function PasswordAcceptance({ token }: { token: string }) {
   const { route } = useLocation();
-  const [name, setName] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ name: '', password: '' });
   const accept = async () => {
-    await completeSignIn(await call('POST', 'invitation', { token, name, password }));
+    await completeSignIn(await call('POST', 'invitation', { token, ...values }));
     route(consolePath.apps, true);
   };
   return (
     <Form send="Accept invitation" onSend={accept}>
-      <Field
-        name="name"
-        label="Your name"
-        complete="name"
-        value={name}
-        onInput={setName}
-        isRequired
-        isFocused
-      />
-      <Field
-        name="password"
-        label="Password"
-        type="password"
-        complete="new-password"
-        value={password}
-        onInput={setPassword}
+      <PersonField isFocused {...field('name')} />
+      <PasswordField
+        isNew
         hint={`${PASSWORD_HINT} If you have an account with this email already, its own password.`}
-        isRequired
+        {...field('password')}
       />
     </Form>
   );
@@ -101,106 +84,73 @@ function PasswordAcceptance({ token }: { token: string }) {
 
 /** Page of one password link, with or without a session. */
 export function PasswordResetPage({ token }: { token: string }) {
-  const { data, error } = useLoad(`password-reset${queryText({ token })}`);
-  if (error !== undefined) {
-    return (
-      <UnusableLink
-        title="New password"
-        lead="This link cannot be used."
-        gone="It was used or has expired. Ask the operator for a new one."
-        error={error}
-      />
-    );
-  }
-  return data === undefined ? null : <NewPassword token={token} email={data.email} />;
-}
-
-function NewPassword({ token, email }: { token: string; email: string }) {
   const { route } = useLocation();
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ password: '' });
   const set = async () => {
-    await completeSignIn(await call('POST', 'password-reset', { token, password }));
+    await completeSignIn(await call('POST', 'password-reset', { token, ...values }));
     route(consolePath.apps, true);
   };
   return (
-    <SignedOutLayout
+    <OpenedLink
+      of={useLoad(`password-reset${queryText({ token })}`)}
       title="New password"
-      lead={
-        <>
-          For <strong>{email}</strong>. Every session of the account ends, and you are signed in
-          here.
-        </>
-      }
+      gone="It was used or has expired. Ask the operator for a new one."
     >
-      <Form send="Set password" onSend={set}>
-        <Field
-          name="password"
-          label="New password"
-          type="password"
-          complete="new-password"
-          value={password}
-          onInput={setPassword}
-          hint={PASSWORD_HINT}
-          isRequired
-          isFocused
-        />
-      </Form>
-    </SignedOutLayout>
+      {({ email }) => (
+        <SignedOutLayout
+          title="New password"
+          lead={
+            <>
+              For <strong>{email}</strong>. Every session of the account ends, and you are signed in
+              here.
+            </>
+          }
+        >
+          <Form send="Set password" onSend={set}>
+            <PasswordField label="New password" isNew isFocused {...field('password')} />
+          </Form>
+        </SignedOutLayout>
+      )}
+    </OpenedLink>
   );
 }
 
 /** Page of one recovery link, with or without a session. */
 export function RecoveryPage({ token }: { token: string }) {
-  const { data, error } = useLoad(`recovery${queryText({ token })}`);
-  if (error !== undefined) {
-    return (
-      <UnusableLink
-        title="Lost passkeys"
-        lead="This link cannot be used."
-        gone="It was used or has expired. Ask an owner of your organization for a new one."
-        error={error}
-      />
-    );
-  }
-  return data === undefined ? null : <Recovery token={token} email={data.email} />;
-}
-
-function Recovery({ token, email }: { token: string; email: string }) {
   const { route } = useLocation();
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ password: '' });
   const recover = async () => {
-    await call('POST', 'recovery', { token, password });
+    await call('POST', 'recovery', { token, ...values });
     route(consolePath.settings('account'), true);
   };
   return (
-    <SignedOutLayout
+    <OpenedLink
+      of={useLoad(`recovery${queryText({ token })}`)}
       title="Lost passkeys"
-      lead={
-        <>
-          All passkeys of <strong>{email}</strong> are removed, and every session ends. Add a new
-          passkey afterwards.
-        </>
-      }
+      gone="It was used or has expired. Ask an owner of your organization for a new one."
     >
-      <Form send="Remove my passkeys" onSend={recover}>
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          complete="current-password"
-          value={password}
-          onInput={setPassword}
-          isRequired
-          isFocused
-        />
-      </Form>
-    </SignedOutLayout>
+      {({ email }) => (
+        <SignedOutLayout
+          title="Lost passkeys"
+          lead={
+            <>
+              All passkeys of <strong>{email}</strong> are removed, and every session ends. Add a
+              new passkey afterwards.
+            </>
+          }
+        >
+          <Form send="Remove my passkeys" onSend={recover}>
+            <PasswordField isFocused {...field('password')} />
+          </Form>
+        </SignedOutLayout>
+      )}
+    </OpenedLink>
   );
 }
 
 /** Page of the link to a recipient of notifications: what happens takes a button, not the opening. */
 export function ConfirmationPage({ token }: { token: string }) {
-  const { data, error, reload } = useLoad(`confirmation${queryText({ token })}`);
+  const loaded = useLoad(`confirmation${queryText({ token })}`);
   const [answered, setAnswered] = useState<boolean>();
   if (answered === false) {
     return (
@@ -209,23 +159,20 @@ export function ConfirmationPage({ token }: { token: string }) {
       </SignedOutLayout>
     );
   }
-  if (error !== undefined) {
-    return (
-      <UnusableLink
-        title="Notifications by mail"
-        lead="This link cannot be used."
-        gone="It was declined, replaced or has expired. Ask the organization for a new one."
-        error={error}
-      />
-    );
-  }
-  if (data === undefined) return null;
   const answer = async (wanted: boolean) => {
     await call('POST', 'confirmation', { token, wanted });
     setAnswered(wanted);
-    if (wanted) await reload();
+    if (wanted) await loaded.reload();
   };
-  return <Confirmation offer={data} onAnswer={answer} />;
+  return (
+    <OpenedLink
+      of={loaded}
+      title="Notifications by mail"
+      gone="It was declined, replaced or has expired. Ask the organization for a new one."
+    >
+      {(offer) => <Confirmation offer={offer} onAnswer={answer} />}
+    </OpenedLink>
+  );
 }
 
 function Confirmation(props: { offer: OfferedMail; onAnswer: (wanted: boolean) => Promise<void> }) {
@@ -254,25 +201,6 @@ function Confirmation(props: { offer: OfferedMail; onAnswer: (wanted: boolean) =
           <Form send="I do not want them" onSend={() => onAnswer(false)} />
         </>
       )}
-    </SignedOutLayout>
-  );
-}
-
-type UnusableLinkProps = {
-  readonly title: string;
-  readonly lead: string;
-  /** Sentence for a link that the service does not know. */
-  readonly gone: string;
-  readonly error: ApiError;
-};
-
-function UnusableLink({ title, lead, gone, error }: UnusableLinkProps) {
-  return (
-    <SignedOutLayout title={title} lead={lead}>
-      <Notice tone="bad">{error.status === 404 ? gone : error.advice}</Notice>
-      <a class="button plain" href={consolePath.apps}>
-        Go to the console
-      </a>
     </SignedOutLayout>
   );
 }

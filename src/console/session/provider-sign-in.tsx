@@ -1,16 +1,15 @@
 // Sign-in with the OpenID Connect provider: its button, the words for a refusal, and the page on which a
 // person proves once that an account is theirs.
 
-import { useState } from 'preact/hooks';
 import type { OidcRefusal, SignInWays } from '../../contract/oidc.ts';
 import { call } from '../api/call.ts';
-import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { Notice } from '../form/notice.tsx';
-import { consolePath, MOUNT } from '../format/console-path.ts';
+import { MOUNT } from '../format/console-path.ts';
 import { useAction } from '../hook/use-action.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { SignedOutLayout } from './signed-out-layout.tsx';
+import { PasswordField } from './account-field.tsx';
+import { OpenedLink, SignedOutLayout } from './signed-out-layout.tsx';
 
 /** Button that leads to the provider, and from there to the path `to` of the console. */
 export function ProviderButton(props: {
@@ -88,29 +87,23 @@ export function refusalText(refused: string | undefined, ways: SignInWays): stri
 /** Page for a person whom the provider let in, and whose address an account has. */
 export function JoinPage() {
   const arrival = useLoad('oidc/arrival');
-  const session = useLoad('session');
-  if (arrival.error !== undefined) {
-    return (
-      <SignedOutLayout title="Join your account" lead="This cannot go on.">
-        <Notice tone="bad">{arrival.error.advice}</Notice>
-        <a class="button plain" href={consolePath.apps}>
-          Go to the console
-        </a>
-      </SignedOutLayout>
-    );
-  }
-  if (arrival.data === undefined || session.data === undefined) return null;
-  const { email } = arrival.data;
-  const { data: present } = session;
-  const isOwn = present.state === 'signedIn' && present.account?.email === email;
-  return <Proof email={email} name={present.signIn?.oidc.name ?? ''} isOwn={isOwn} />;
+  const { data: present } = useLoad('session');
+  return (
+    <OpenedLink of={arrival} title="Join your account" lead="This cannot go on.">
+      {({ email }) => {
+        if (present === undefined) return null;
+        const isOwn = present.state === 'signedIn' && present.account?.email === email;
+        return <Proof email={email} name={present.signIn?.oidc.name ?? ''} isOwn={isOwn} />;
+      }}
+    </OpenedLink>
+  );
 }
 
 /** Asks for the password, or, in a session of the account, for a click. */
 function Proof({ email, name, isOwn }: { email: string; name: string; isOwn: boolean }) {
-  const [password, setPassword] = useState('');
+  const { values, field } = useFields({ password: '' });
   const join = async () => {
-    const { to } = await call('POST', 'oidc/join', isOwn ? {} : { password });
+    const { to } = await call('POST', 'oidc/join', isOwn ? {} : values);
     location.assign(MOUNT + to);
   };
   const lead = (
@@ -125,16 +118,7 @@ function Proof({ email, name, isOwn }: { email: string; name: string; isOwn: boo
         {isOwn ? (
           <p>You are signed in to it.</p>
         ) : (
-          <Field
-            name="password"
-            label="Password of the account"
-            type="password"
-            complete="current-password"
-            value={password}
-            onInput={setPassword}
-            isRequired
-            isFocused
-          />
+          <PasswordField label="Password of the account" isFocused {...field('password')} />
         )}
       </Form>
       <p class="hint">

@@ -8,13 +8,13 @@ import type { SessionState } from '../../contract/console.ts';
 import type { SignInWays } from '../../contract/oidc.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
 import { completeSignIn, KNOWS_PASSKEYS, signInByPasskey } from '../api/passkey.ts';
-import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { Notice, Skeleton } from '../form/notice.tsx';
 import { consolePath } from '../format/console-path.ts';
 import { keepText, recallText } from '../hook/storage.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
 import { forgetLoaded } from '../hook/use-load.ts';
+import { EmailField, PasswordField } from './account-field.tsx';
 import { ProviderButton, refusalText } from './provider-sign-in.tsx';
 import { SetUpPage } from './set-up-page.tsx';
 import { SignedOutLayout } from './signed-out-layout.tsx';
@@ -227,49 +227,27 @@ function SignInDialog(props: SignInProps & { onLeave: () => void }) {
   );
 }
 
-function SignInForm(props: {
-  onSignedIn: (session: SessionState) => Promise<void>;
-  onCancel?: () => void;
-}) {
-  const { onSignedIn, onCancel } = props;
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+type SignInFormProps = Pick<SignInProps, 'onSignedIn'> & { onCancel?: () => void };
+
+function SignInForm({ onSignedIn, ...rest }: SignInFormProps) {
+  const { values, field } = useFields({ email: '', password: '' });
   const signIn = async () => {
-    const answer = await call('POST', 'session', { email, password });
+    const answer = await call('POST', 'session', values);
     await onSignedIn(await completeSignIn(answer));
   };
   return (
     <>
-      <Form send="Sign in" onSend={signIn} {...(onCancel === undefined ? {} : { onCancel })}>
-        <Field
-          name="email"
-          label="Email"
-          type="email"
-          complete="username"
-          value={email}
-          onInput={setEmail}
-          isRequired
-          isFocused
-        />
-        <Field
-          name="password"
-          label="Password"
-          type="password"
-          complete="current-password"
-          value={password}
-          onInput={setPassword}
-          isRequired
-        />
+      <Form send="Sign in" onSend={signIn} {...rest}>
+        <EmailField isFocused {...field('email')} />
+        <PasswordField {...field('password')} />
       </Form>
       {KNOWS_PASSKEYS && <PasskeySignIn onSignedIn={onSignedIn} />}
     </>
   );
 }
 
-type PasskeySignInProps = Pick<SignInProps, 'onSignedIn'> & { onCancel?: () => void };
-
 /** Signs in with a passkey alone. */
-function PasskeySignIn({ onSignedIn, ...rest }: PasskeySignInProps) {
+function PasskeySignIn({ onSignedIn, ...rest }: SignInFormProps) {
   const signIn = async () => onSignedIn(await signInByPasskey());
   return <Form send="Sign in with a passkey" tone="plain" onSend={signIn} {...rest} />;
 }

@@ -1,8 +1,9 @@
-// Layout of the pages without a session, and the hint for new passwords.
+// Layout of the pages without a session, also of those that a link opens.
 
 import type { ComponentChildren } from 'preact';
-import { LIMIT } from '../../contract/limit.ts';
 import { Notice } from '../form/notice.tsx';
+import { consolePath } from '../format/console-path.ts';
+import type { Loaded } from '../hook/use-load.ts';
 import { Logo, useTitle } from '../part/page-head.tsx';
 
 /** Layout with a heading, a sentence and a form. */
@@ -30,8 +31,24 @@ export function SignedOutLayout(props: {
   );
 }
 
-/** Hint with the minimum length of passwords. */
-export const PASSWORD_HINT = [
-  `At least ${LIMIT.passwordLengthMin} characters;`,
-  'a few words that only you would put together are best.',
-].join(' ');
+/** What a link is for, once it is loaded; or that the link cannot be used. */
+export function OpenedLink<Value>(props: {
+  of: Loaded<Value>;
+  title: string;
+  lead?: string;
+  /** Sentence for a link that the service does not know. */
+  gone?: string;
+  children: (value: Value) => ComponentChildren;
+}) {
+  const { of, title, lead = 'This link cannot be used.', gone, children } = props;
+  const { data, error } = of;
+  if (error === undefined) return data === undefined ? null : children(data);
+  return (
+    <SignedOutLayout title={title} lead={lead}>
+      <Notice tone="bad">{(error.status === 404 ? gone : undefined) ?? error.advice}</Notice>
+      <a class="button plain" href={consolePath.apps}>
+        Go to the console
+      </a>
+    </SignedOutLayout>
+  );
+}

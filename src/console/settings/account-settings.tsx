@@ -16,7 +16,7 @@ import { Card, Empty } from '../part/card.tsx';
 import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
 import { Name, StrongName } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
-import { PASSWORD_HINT } from '../session/signed-out-layout.tsx';
+import { PASSWORD_HINT } from '../session/account-field.tsx';
 import { useSession } from '../session/use-session.ts';
 
 /** Section for the account. */
