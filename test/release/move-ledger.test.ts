@@ -71,6 +71,14 @@ const FURNISHING = `
   INSERT INTO api_keys (id, organization_id, name, prefix, secret_hash, app_ids, may, expires_at)
     SELECT 'key_1', id, 'a, {b}', 'p', 'h', '{"a,b","c\\"d"}', '{read,publish}', 'infinity'
     FROM organizations LIMIT 1;
+  INSERT INTO accounts (id, email, name) VALUES ('acc_1', 'a@example.com', 'A');
+  INSERT INTO invitations (id, organization_id, token_hash, email, role, created_by, expires_at)
+    SELECT 'inv_1', id, 'h1', 'b@example.com', 'viewer', 'operator', '2100-01-01'
+    FROM organizations LIMIT 1;
+  INSERT INTO password_resets (account_id, token_hash, created_at, expires_at)
+    VALUES ('acc_1', 'h2', '2026-01-02T03:04:05.678Z', '2100-01-01');
+  INSERT INTO oidc_arrivals (issuer, subject, token_hash, email, roles, expires_at)
+    VALUES ('https://provider', 's', 'h3', 'c@example.com', '[{"role": "viewer"}]', '2100-01-01');
   UPDATE plan_clock SET counted_ms = 123456789, read_at = '2026-02-03T04:05:06.789Z';
 `;
 
