@@ -36,104 +36,61 @@ const SIGNAL_TERMS: Readonly<Record<Signal, ComponentChildren>> = {
   ),
 };
 
-type Term = { readonly id: string; readonly term: string; readonly meaning: ComponentChildren };
+const TERMS = (
+  <dl class="terms stack">
+    <Term id="channel" term="Channel">
+      A line of releases, such as stable or beta. Each device asks for one. A channel may follow
+      another one: its devices are offered the releases of both, the highest version first.
+    </Term>
+    <Term id="serving" term="Serving">
+      The release that every matching device of a channel is offered: published, at 100 %, for
+      everybody, with a file for the platform. Platforms may be served different releases.
+    </Term>
+    <Term id="rollout" term="Rollout">
+      The share of devices that a release is offered to. It only rises once a device was offered it:
+      pause the release to stop offering it, or roll it back to take devices down.
+    </Term>
+    <Term id="place" term="Place of a device">
+      A fixed number from 0 to 100 % for each device and release. A device is offered the release as
+      soon as the rollout has reached its place.
+    </Term>
+    <Term id="plan" term="Rollout plan">
+      Raises the rollout step by step, and waits between the steps. It holds when a guard trips.
+    </Term>
+    <Term id="guard" term="Guard">
+      A limit for a signal. It trips when the signal exceeds the limit with 95 % confidence, in two
+      checks one after the other; the plan is held, and the release paused. A guard with too few
+      devices cannot judge.
+    </Term>
+    <Term id="targeting" term="Targeting">
+      Conditions on labels of devices. Devices that do not match are not offered the release.
+    </Term>
+    <Term id="minimum-version" term="Minimum supported version">
+      Devices below it are told that an update is required, where there is an update for them.
+    </Term>
+    <Term id="edge" term="Edge">
+      A node without stores of its own, that answers devices near them. It identifies itself with a
+      token. When the token was revoked the edge is refused: give it a new one, or stop it.
+    </Term>
+    <Term id="device-id" term="Device id">
+      What a device calls itself: an app makes one once, for example a UUID, and keeps it. Texts
+      that many devices would share, such as <code>undefined</code>, are none: the device is then in
+      no staged rollout, and not on record.
+    </Term>
+    <Term id="approval" term="Approval">
+      On channels that ask for it, what offers a release to more devices waits for a second person.
+    </Term>
+  </dl>
+);
 
-const TERMS: readonly Term[] = [
-  {
-    ...{ id: 'channel', term: 'Channel' },
-    meaning: (
-      <>
-        A line of releases, such as stable or beta. Each device asks for one. A channel may follow
-        another one: its devices are offered the releases of both, the highest version first.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'serving', term: 'Serving' },
-    meaning: (
-      <>
-        The release that every matching device of a channel is offered: published, at 100 %, for
-        everybody, with a file for the platform. Platforms may be served different releases.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'rollout', term: 'Rollout' },
-    meaning: (
-      <>
-        The share of devices that a release is offered to. It only rises once a device was offered
-        it: pause the release to stop offering it, or roll it back to take devices down.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'place', term: 'Place of a device' },
-    meaning: (
-      <>
-        A fixed number from 0 to 100 % for each device and release. A device is offered the release
-        as soon as the rollout has reached its place.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'plan', term: 'Rollout plan' },
-    meaning: (
-      <>
-        Raises the rollout step by step, and waits between the steps. It holds when a guard trips.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'guard', term: 'Guard' },
-    meaning: (
-      <>
-        A limit for a signal. It trips when the signal exceeds the limit with 95 % confidence, in
-        two checks one after the other; the plan is held, and the release paused. A guard with too
-        few devices cannot judge.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'targeting', term: 'Targeting' },
-    meaning: (
-      <>Conditions on labels of devices. Devices that do not match are not offered the release.</>
-    ),
-  },
-  {
-    ...{ id: 'minimum-version', term: 'Minimum supported version' },
-    meaning: (
-      <>Devices below it are told that an update is required, where there is an update for them.</>
-    ),
-  },
-  {
-    ...{ id: 'edge', term: 'Edge' },
-    meaning: (
-      <>
-        A node without stores of its own, that answers devices near them. It identifies itself with
-        a token. When the token was revoked the edge is refused: give it a new one, or stop it.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'device-id', term: 'Device id' },
-    meaning: (
-      <>
-        What a device calls itself: an app makes one once, for example a UUID, and keeps it. Texts
-        that many devices would share, such as <code>undefined</code>, are none: the device is then
-        in no staged rollout, and not on record.
-      </>
-    ),
-  },
-  {
-    ...{ id: 'approval', term: 'Approval' },
-    meaning: (
-      <>
-        On channels that ask for it, what offers a release to more devices waits for a second
-        person.
-      </>
-    ),
-  },
-];
+function Term(props: { id: string; term: string; children: ComponentChildren }) {
+  return (
+    <div id={props.id} class="anchor">
+      <dt>{props.term}</dt>
+      <dd class="muted">{props.children}</dd>
+    </div>
+  );
+}
 
 /** Page of terms; a part of it has the address `#id`. */
 export function HelpPage() {
@@ -148,16 +105,7 @@ export function HelpPage() {
       <PageHead title="Help" lead="What the words of the console mean." />
       <div class="split">
         <div>
-          <Card title="Terms">
-            <dl class="terms stack">
-              {TERMS.map(({ id, term, meaning }) => (
-                <div key={id} id={id} class="anchor">
-                  <dt>{term}</dt>
-                  <dd class="muted">{meaning}</dd>
-                </div>
-              ))}
-            </dl>
-          </Card>
+          <Card title="Terms">{TERMS}</Card>
         </div>
         <div>
           <div id="signals" class="anchor">
@@ -168,10 +116,9 @@ export function HelpPage() {
               </p>
               <dl class="terms stack">
                 {SIGNALS.map((signal) => (
-                  <div key={signal} id={signal} class="anchor">
-                    <dt>{signal}</dt>
-                    <dd class="muted">{SIGNAL_TERMS[signal]}</dd>
-                  </div>
+                  <Term key={signal} id={signal} term={signal}>
+                    {SIGNAL_TERMS[signal]}
+                  </Term>
                 ))}
               </dl>
             </Card>
