@@ -132,10 +132,7 @@ function Choices(props: {
       <Choice
         label="Channel"
         value={query.channel ?? ''}
-        options={[
-          { value: '', label: 'Any' },
-          ...channelNames(app).map((name) => ({ value: name, label: name })),
-        ]}
+        options={[{ value: '', label: 'Any' }, ...channelNames(app)]}
         onChoose={(channel) => onChoose({ channel })}
       />
       <Choice
@@ -147,10 +144,7 @@ function Choices(props: {
       <Choice
         label="Signal"
         value={readSignal(query.signal) ?? ''}
-        options={[
-          { value: '', label: 'Any' },
-          ...SIGNALS.map((signal) => ({ value: signal, label: signal })),
-        ]}
+        options={[{ value: '', label: 'Any' }, ...SIGNALS]}
         onChoose={(signal) => onChoose({ signal })}
       />
     </>

@@ -96,10 +96,7 @@ function ChannelSwitch({ app, channel }: { app: AppOverview; channel: string | u
     <Choice
       label="Fleet of"
       value={channel ?? ''}
-      options={[
-        { value: '', label: 'All channels' },
-        ...names.map((name) => ({ value: name, label: name })),
-      ]}
+      options={[{ value: '', label: 'All channels' }, ...names]}
       onChoose={(chosen) =>
         route(`${location.pathname}${queryText({ ...query, channel: chosen })}`)
       }

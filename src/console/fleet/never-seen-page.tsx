@@ -42,7 +42,7 @@ export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: s
             <Choice
               label="Channel"
               value={told.channel}
-              options={app.channels.map(({ name }) => ({ value: name, label: name }))}
+              options={app.channels.map(({ name }) => name)}
               onChoose={field('channel').onInput}
             />
             <Field label="Platform" isRequired {...field('platform')} />

@@ -6,6 +6,7 @@ import { useUnsaved } from '../hook/unsaved.ts';
 import { Secret } from './copy-button.tsx';
 import { DialogContext, Form } from './form.tsx';
 import { Notice } from './notice.tsx';
+import { CrossButton } from './small-button.tsx';
 
 /** Controls that take input. */
 const CONTROL = '.dialog-body :is(input, select, textarea)';
@@ -59,9 +60,7 @@ export function Dialog(props: {
       <div class="dialog-top">
         <div class="dialog-head line apart">
           <h2 id={titleId}>{title}</h2>
-          <button type="button" class="icon-button" aria-label="Close" onClick={dismiss}>
-            ×
-          </button>
+          <CrossButton label="Close" onClick={dismiss} />
         </div>
         {isLeaving && (
           <Leaving

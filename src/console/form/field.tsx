@@ -116,12 +116,16 @@ export type Option<Value extends string> = { readonly value: Value; readonly lab
 export function Choice<Value extends string>(props: {
   label: string;
   value: Value;
-  options: readonly Option<Value>[];
+  /** A value without a label of its own is its label. */
+  options: readonly (Option<Value> | Value)[];
   onChoose: (value: Value) => void;
   hint?: ComponentChildren;
   isLabelHidden?: boolean;
 }) {
-  const { label, value, options, onChoose, hint, isLabelHidden = false } = props;
+  const { label, value, onChoose, hint, isLabelHidden = false } = props;
+  const options = props.options.map((option) =>
+    typeof option === 'string' ? { value: option, label: option } : option,
+  );
   return (
     <LabelledControl label={label} hint={hint} isLabelHidden={isLabelHidden}>
       {(id, hintId) => (
@@ -183,6 +187,13 @@ export function CheckGroup<Value extends string>(props: {
       )}
     </fieldset>
   );
+}
+
+/** Field for a number from 0 to 100. */
+export function PercentField(
+  props: Omit<TextFieldProps, 'type' | 'min' | 'max'> & { min?: number },
+) {
+  return <Field type="number" min={0} max={100} {...props} />;
 }
 
 /** Field for an optional reason. */

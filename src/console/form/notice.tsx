@@ -16,6 +16,18 @@ export function Notice(props: {
   );
 }
 
+/** Error after which the reader can try again. */
+export function FaultNotice({ fault, onRetry }: { fault: string; onRetry: () => void }) {
+  return (
+    <Notice tone="bad">
+      {fault}{' '}
+      <button type="button" class="link" onClick={onRetry}>
+        Try again
+      </button>
+    </Notice>
+  );
+}
+
 /** Placeholder of what is being loaded; while it `isComing`, what is below it on the page is not shown. */
 export function Skeleton({ isComing = true }: { isComing?: boolean }) {
   return (
@@ -40,14 +52,7 @@ export function LoadedView<Value>(props: {
   const isOwn = error !== undefined && !error.isOutage && error.status !== 401;
   return (
     <>
-      {isOwn && (
-        <Notice tone="bad">
-          {error.advice}{' '}
-          <button type="button" class="link" onClick={() => void reload()}>
-            Try again
-          </button>
-        </Notice>
-      )}
+      {isOwn && <FaultNotice fault={error.advice} onRetry={() => void reload()} />}
       {data === undefined && !isOwn && <Skeleton isComing={isComing} />}
       {data !== undefined && props.children(data)}
     </>

@@ -9,7 +9,7 @@ import {
   planStepsText,
   presetDraft,
 } from '../format/plan-draft.ts';
-import { Field } from './field.tsx';
+import { PercentField } from './field.tsx';
 import { PlanEditor } from './plan-editor.tsx';
 
 export type PaceDraft = {
@@ -105,12 +105,9 @@ export function PaceFields(props: {
           path="plan."
         />
       ) : (
-        <Field
+        <PercentField
           name="rollout"
           label={pace.kind === 'paused' ? 'Share once resumed (%)' : 'Share (%)'}
-          type="number"
-          min={0}
-          max={100}
           value={pace.rollout}
           onInput={(rollout) => onChange({ ...pace, rollout })}
           isRequired={placeholder === undefined}

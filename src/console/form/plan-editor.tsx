@@ -11,8 +11,8 @@ import {
   withKind,
   withStep,
 } from '../format/plan-draft.ts';
-import { Choice, Field } from './field.tsx';
-import { SmallButton } from './small-button.tsx';
+import { Choice, Field, PercentField } from './field.tsx';
+import { CrossButton, SmallButton } from './small-button.tsx';
 
 const KINDS: readonly { readonly value: PlanDraft['kind']; readonly label: string }[] = [
   ...PLAN_PRESET_NAMES.map((value) => ({ value, label: capitalized(value) })),
@@ -70,12 +70,10 @@ function StepRows({ draft, onChange, path = '' }: Props) {
       </div>
       {steps.map(({ rollout, hours }, index) => (
         <div key={index} class="plan-row stack">
-          <Field
+          <PercentField
             name={`${path}steps.${index}.rollout`}
             label={`Share of step ${index + 1} (%)`}
-            type="number"
             min={Number(steps[index - 1]?.rollout ?? 0) + 1}
-            max={100}
             value={rollout}
             onInput={(value) => change(index, { rollout: value })}
             isRequired
@@ -93,14 +91,10 @@ function StepRows({ draft, onChange, path = '' }: Props) {
             isLabelHidden
           />
           {steps.length > 1 && (
-            <button
-              type="button"
-              class="icon-button"
-              aria-label={`Remove step ${index + 1}`}
+            <CrossButton
+              label={`Remove step ${index + 1}`}
               onClick={() => onChange({ ...draft, steps: steps.toSpliced(index, 1) })}
-            >
-              ×
-            </button>
+            />
           )}
         </div>
       ))}
@@ -122,13 +116,10 @@ function LimitFields({ draft, onChange, path = '' }: Props) {
         <p class="hint">A signal above its limit stops the plan. Empty is no limit.</p>
         <div class="limits">
           {SIGNALS.map((signal) => (
-            <Field
+            <PercentField
               key={signal}
               name={`${path}guards.${signal}Percent`}
               label={capitalized(signal)}
-              type="number"
-              min={0}
-              max={100}
               step={0.1}
               placeholder="none"
               value={limits[signal]}

@@ -1,4 +1,4 @@
-// Small button beside a heading or in a row.
+// Small button beside a heading or in a row, and the cross that removes a row.
 
 import type { ComponentChildren } from 'preact';
 
@@ -15,6 +15,15 @@ export function SmallButton(props: {
     <button type="button" class={`button ${tone} small`} disabled={isDisabled} onClick={onClick}>
       {children}
       {of !== undefined && <span class="unseen"> {of}</span>}
+    </button>
+  );
+}
+
+/** Button with a cross, which removes something or closes it, as its label says. */
+export function CrossButton({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <button type="button" class="icon-button" aria-label={label} onClick={onClick}>
+      ×
     </button>
   );
 }

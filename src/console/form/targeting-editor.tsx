@@ -17,7 +17,7 @@ import {
 import { ChipsInput } from './chips-input.tsx';
 import { useFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
-import { SmallButton } from './small-button.tsx';
+import { CrossButton, SmallButton } from './small-button.tsx';
 
 /**
  * Targeting editor. `offered` is the targeting of an offered release: a label may then only gain values or be
@@ -166,14 +166,7 @@ function LabelTargetRow(props: {
       {devices !== undefined && row.values.length > 0 && (
         <span class="hint">{countText(devices, 'device')}</span>
       )}
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={`Remove the label ${row.key}`}
-        onClick={onRemove}
-      >
-        ×
-      </button>
+      <CrossButton label={`Remove the label ${row.key}`} onClick={onRemove} />
       <Fault id={id} reason={reason} />
     </div>
   );
@@ -238,16 +231,7 @@ function ExpressionRow(props: {
           onChange={(values) => onChange({ ...row, values })}
         />
       )}
-      {!isFrozen && (
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={`Remove the condition on ${row.key}`}
-          onClick={onRemove}
-        >
-          ×
-        </button>
-      )}
+      {!isFrozen && <CrossButton label={`Remove the condition on ${row.key}`} onClick={onRemove} />}
       <Fault id={id} reason={reason} />
     </div>
   );

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { call, connection, readDegraded } from '../api/call.ts';
 import { Dialog } from '../form/dialog.tsx';
-import { Notice } from '../form/notice.tsx';
+import { FaultNotice, Notice } from '../form/notice.tsx';
 import { consolePath, MOUNT } from '../format/console-path.ts';
 import { useKeptFocus } from '../hook/focus.ts';
 import { useKey } from '../hook/key.ts';
@@ -174,15 +174,7 @@ function initialOf(name: string): string {
 function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
   const [outage, setOutage] = useState(connection.outage);
   useEffect(() => connection.onChange(() => setOutage(connection.outage())), []);
-  if (outage === undefined) return null;
-  return (
-    <Notice tone="bad">
-      {outage}{' '}
-      <button type="button" class="link" onClick={onRetry}>
-        Try again
-      </button>
-    </Notice>
-  );
+  return outage === undefined ? null : <FaultNotice fault={outage} onRetry={onRetry} />;
 }
 
 const DEGRADED_MS = 15_000;

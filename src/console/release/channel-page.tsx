@@ -10,7 +10,7 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
 import { FormDialog } from '../form/dialog.tsx';
-import { Choice, Field, type FieldOfForm } from '../form/field.tsx';
+import { Choice, Field, type FieldOfForm, PercentField } from '../form/field.tsx';
 import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -70,22 +70,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           </>
         }
       />
-      {details.data !== undefined && (
-        <OpenDoors app={app.ref} channel={channel} change={settingsOf(details.data)} />
-      )}
-      {details.data !== undefined && (
-        <p class="download-link row small">
-          <span class="muted">For people:</span> <code>{details.data.downloadUrl}</code>
-          <CopyButton text={details.data.downloadUrl} what="download link" />
-        </p>
-      )}
-      {details.data !== undefined && (
-        <FirstSteps
-          app={app}
-          channel={channel}
-          base={details.data.downloadUrl.replace(/\/download\/.*$/, '')}
-        />
-      )}
+      {details.data !== undefined && <ChannelTop app={app} details={details.data} />}
       {details.isComing && <Skeleton />}
       <LoadedView of={releases}>
         {(page) => (
@@ -116,9 +101,20 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
   );
 }
 
-/** Returns the settings that the page has read last: newer than the list of all channels. */
-function settingsOf({ approvals, follows }: ChannelDetail) {
-  return { approvals, follows };
+/** What stands above the releases: a warning, the address for people, and the first steps. */
+function ChannelTop({ app, details }: { app: AppOverview; details: ChannelDetail }) {
+  const { name, downloadUrl, approvals, follows } = details;
+  return (
+    <>
+      {/* The settings that the page has read last: newer than the list of all channels. */}
+      <OpenDoors app={app.ref} channel={name} change={{ approvals, follows }} />
+      <p class="download-link row small">
+        <span class="muted">For people:</span> <code>{downloadUrl}</code>
+        <CopyButton text={downloadUrl} what="download link" />
+      </p>
+      <FirstSteps app={app} channel={name} base={downloadUrl.replace(/\/download\/.*$/, '')} />
+    </>
+  );
 }
 
 function ChannelLead({ details }: { details: ChannelDetail }) {
@@ -267,11 +263,8 @@ function ChannelDialog(props: {
       onClose={onClose}
     >
       <MinimumField details={details} {...field('minimumSupportedVersion')} />
-      <Field
+      <PercentField
         label="Default rollout (%)"
-        type="number"
-        min={0}
-        max={100}
         hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
         isRequired
         {...field('defaultRollout')}
@@ -293,10 +286,7 @@ function ChannelDialog(props: {
       <Choice
         label="Follows"
         value={follows ?? NOBODY}
-        options={[
-          { value: NOBODY, label: 'No other channel' },
-          ...others.map((name) => ({ value: name, label: name })),
-        ]}
+        options={[{ value: NOBODY, label: 'No other channel' }, ...others]}
         onChoose={(choice) => choose({ follows: choice === NOBODY ? null : choice })}
         hint="Its devices also get the releases of the channel it follows: the highest version of both."
       />

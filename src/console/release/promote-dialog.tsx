@@ -49,12 +49,7 @@ export function PromoteDialog(props: {
           The same version, notes and files are published on another channel. It stays on {channel}{' '}
           as it is.
         </p>
-        <Choice
-          label="To"
-          value={to}
-          options={others.map((value) => ({ value, label: value }))}
-          onChoose={setTo}
-        />
+        <Choice label="To" value={to} options={others} onChoose={setTo} />
         <PaceFields pace={pace} onChange={setPace} placeholder="the channel's default" />
       </>
     ),

@@ -7,7 +7,7 @@ import {
   decodedFileName,
 } from '../../domain/decision/artifact/artifact-format.ts';
 import { Field, type FieldError, type FieldOfForm, TextArea } from '../form/field.tsx';
-import { SmallButton } from '../form/small-button.tsx';
+import { CrossButton, SmallButton } from '../form/small-button.tsx';
 import {
   type ArtifactDraft,
   artifactOf,
@@ -202,14 +202,7 @@ function ArtifactRow(props: {
           />
         </div>
       </details>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={`Remove artifact ${number}`}
-        onClick={onRemove}
-      >
-        ×
-      </button>
+      <CrossButton label={`Remove artifact ${number}`} onClick={onRemove} />
     </div>
   );
 }

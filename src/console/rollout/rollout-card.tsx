@@ -6,7 +6,7 @@ import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { FormDialog } from '../form/dialog.tsx';
-import { Field, ReasonField } from '../form/field.tsx';
+import { PercentField, ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { TargetingEditor } from '../form/targeting-editor.tsx';
@@ -94,11 +94,9 @@ function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
             );
           })}
         </fieldset>
-        <Field
+        <PercentField
           label="Exactly (%)"
-          type="number"
           min={offered ? rolloutPct : 0}
-          max={100}
           value={wanted ?? ''}
           placeholder={String(rolloutPct)}
           onInput={setWanted}

@@ -9,7 +9,7 @@ import type { SignInWays } from '../../contract/oidc.ts';
 import { ApiError, call, whenRefused } from '../api/call.ts';
 import { completeSignIn, KNOWS_PASSKEYS, signInByPasskey } from '../api/passkey.ts';
 import { Form, useFields } from '../form/form.tsx';
-import { Notice, Skeleton } from '../form/notice.tsx';
+import { FaultNotice, Notice, Skeleton } from '../form/notice.tsx';
 import { consolePath } from '../format/console-path.ts';
 import { keepText, recallText } from '../hook/storage.ts';
 import { hasUnsaved } from '../hook/unsaved.ts';
@@ -84,7 +84,13 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       </SessionContext.Provider>
     );
   }
-  if (fault !== undefined) return <Unreachable fault={fault} onRetry={() => void refresh()} />;
+  if (fault !== undefined) {
+    return (
+      <main class="door">
+        <FaultNotice fault={fault} onRetry={() => void refresh()} />
+      </main>
+    );
+  }
   if (session === undefined) {
     return (
       <div class="content">
@@ -101,19 +107,6 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
 
 function signedOut(ways: SignInWays | undefined): SessionState {
   return { state: 'signedOut', ...(ways && { signIn: ways }) };
-}
-
-function Unreachable({ fault, onRetry }: { fault: string; onRetry: () => void }) {
-  return (
-    <main class="door">
-      <Notice tone="bad">
-        {fault}{' '}
-        <button type="button" class="link" onClick={onRetry}>
-          Try again
-        </button>
-      </Notice>
-    </main>
-  );
 }
 
 function readSignedIn(
