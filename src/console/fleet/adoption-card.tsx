@@ -119,24 +119,15 @@ function sinceOf(step: AdoptionStep, nowMs: number): string {
   return new Date(Math.floor(nowMs / hour) * hour - STEP_SPAN_MS[step]).toISOString();
 }
 
-const HOUR = new Intl.DateTimeFormat('en', {
-  ...{ dateStyle: 'medium', timeStyle: 'short', ...READER_HOURS },
-});
-const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' });
-const MONTH = new Intl.DateTimeFormat('en', {
-  year: 'numeric',
-  month: 'long',
-  timeZone: 'UTC',
-});
 const SEEN: Readonly<Record<AdoptionStep, string>> = {
   hour: 'seen',
   day: 'seen in the day',
   month: 'seen in the month',
 };
 const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
-  hour: HOUR,
-  day: DAY,
-  month: MONTH,
+  hour: new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short', ...READER_HOURS }),
+  day: new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' }),
+  month: new Intl.DateTimeFormat('en', { year: 'numeric', month: 'long', timeZone: 'UTC' }),
 };
 
 /** Legend with the numbers of the time at `index`. */

@@ -133,15 +133,15 @@ function NoDevices(props: {
   const { app, id = '', isFiltered, isBeyond } = props;
   if (isFiltered || isBeyond) {
     return (
-      <Empty title={isBeyond ? 'No further device fits' : 'No device fits'}>
+      <Empty
+        title={isBeyond ? 'No further device fits' : 'No device fits'}
+        link={{ href: consolePath.devices(app), text: 'Clear the search' }}
+      >
         {id !== '' && (
           <p class="hint">
             <a href={consolePath.device(app, id)}>What would a device with this id get?</a>
           </p>
         )}
-        <a class="button plain" href={consolePath.devices(app)}>
-          Clear the search
-        </a>
       </Empty>
     );
   }

@@ -47,11 +47,10 @@ export function AuditPage() {
           {(page) => (
             <>
               {page.entries.length === 0 ? (
-                <Empty title="No change fits">
-                  <a class="button plain" href={consolePath.audit}>
-                    Clear filters
-                  </a>
-                </Empty>
+                <Empty
+                  title="No change fits"
+                  link={{ href: consolePath.audit, text: 'Clear filters' }}
+                />
               ) : (
                 <ol class="audit padded stack">
                   {page.entries.map((entry) => (

@@ -67,12 +67,22 @@ export function ShareBar(props: {
   );
 }
 
-/** Placeholder of an empty list; `children` offer the next step. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+/** Placeholder of an empty list; `children` and `link` offer the next step. */
+export function Empty(props: {
+  title: string;
+  link?: { readonly href: string; readonly text: string };
+  children?: ComponentChildren;
+}) {
+  const { title, link, children } = props;
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
       {children}
+      {link !== undefined && (
+        <a class="button plain" href={link.href}>
+          {link.text}
+        </a>
+      )}
     </div>
   );
 }

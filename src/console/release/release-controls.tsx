@@ -58,23 +58,19 @@ function toneOf(question: Question, { details, isUnhealthy }: Props): string {
   return isNext ? 'primary' : 'plain';
 }
 
+const LABELS: Readonly<Record<Question, string>> = {
+  pause: 'Pause…',
+  resume: 'Resume…',
+  promote: 'Promote…',
+  withdraw: 'Withdraw…',
+  rollback: 'Roll back…',
+  deprecate: 'Deprecate…',
+  next: 'Publish next…',
+};
+
 function labelOf(question: Question, status: ReleaseStatus): string {
-  switch (question) {
-    case 'pause':
-      return 'Pause…';
-    case 'resume':
-      return status === 'deprecated' ? 'Publish again…' : 'Resume…';
-    case 'promote':
-      return 'Promote…';
-    case 'withdraw':
-      return 'Withdraw…';
-    case 'rollback':
-      return 'Roll back…';
-    case 'deprecate':
-      return 'Deprecate…';
-    case 'next':
-      return 'Publish next…';
-  }
+  const isAgain = question === 'resume' && status === 'deprecated';
+  return isAgain ? 'Publish again…' : LABELS[question];
 }
 
 const SHOWN = 2;

@@ -49,20 +49,12 @@ export function ReleaseList(props: {
     <section class="card flush" aria-label="Releases">
       {(page.pageCount > 1 || isFiltered(query)) && <ReleaseFilters query={query} />}
       {page.total > 0 && page.releases.length === 0 ? (
-        <Empty title={`There is no page ${page.page}`}>
-          <a
-            class="button plain"
-            href={`${location.pathname}${queryText({ ...query, page: page.pageCount })}`}
-          >
-            To the last page
-          </a>
-        </Empty>
+        <Empty
+          title={`There is no page ${page.page}`}
+          link={{ href: pageHref(query, page.pageCount), text: 'To the last page' }}
+        />
       ) : page.total === 0 ? (
-        <Empty title="No release fits">
-          <a class="button plain" href={location.pathname}>
-            Clear filters
-          </a>
-        </Empty>
+        <Empty title="No release fits" link={{ href: location.pathname, text: 'Clear filters' }} />
       ) : (
         <DataTable
           caption="Releases, newest version first"
@@ -181,11 +173,14 @@ function columnsFor(
   ];
 }
 
+function pageHref(query: Record<string, string>, page: number): string {
+  return `${location.pathname}${queryText({ ...query, page })}`;
+}
+
 function Pager(props: { page: ChannelReleases; query: Record<string, string> }) {
   const { page, pageCount, total } = props.page;
   if (pageCount <= 1) return null;
-  const to = (target: number) =>
-    `${location.pathname}${queryText({ ...props.query, page: target })}`;
+  const to = (target: number) => pageHref(props.query, target);
   return (
     <nav class="pager line apart small" aria-label="Pages of releases">
       {page > 1 ? <a href={to(page - 1)}>← Newer</a> : <span />}

@@ -180,28 +180,22 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
   const { app, channel, version } = name;
   const devices = (filter: Record<string, string>) =>
     `${consolePath.devices(app)}${queryText({ channel, ...filter })}`;
+  const count = (shown: string, filter: Record<string, string>, which: string) => (
+    <a href={devices(filter)} title={`Show the devices ${which}`}>
+      {shown}
+    </a>
+  );
+  const about = offeredIsEstimate ? '≈ ' : '';
   return (
     <dl class="figures">
       <FigureTile
         label="Installed"
-        value={
-          <a href={devices({ version })} title={`Show the devices on ${version}`}>
-            {numberText(on)}
-          </a>
-        }
+        value={count(numberText(on), { version }, `on ${version}`)}
         note={`${shareText(on, fleet)} of the fleet`}
       />
       <FigureTile
         label="Offered"
-        value={
-          <a
-            href={devices({ offered: version })}
-            title={`Show the devices offered ${version} last`}
-          >
-            {offeredIsEstimate ? '≈ ' : ''}
-            {numberText(offered)}
-          </a>
-        }
+        value={count(about + numberText(offered), { offered: version }, `offered ${version} last`)}
         note={
           lastOfferedAt === null ? (
             'no device’s latest offer is this one'
@@ -212,7 +206,7 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
                 <>
                   {' · '}
                   <a href={devices({ offered: version, moved: 'no' })}>
-                    {offeredIsEstimate ? '≈ ' : ''}
+                    {about}
                     {numberText(offeredNotOn)} not on it yet
                   </a>
                 </>
@@ -223,20 +217,12 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
       />
       <FigureTile
         label="On an older version"
-        value={
-          <a href={devices({ below: version })} title={`Show the devices below ${version}`}>
-            {numberText(below)}
-          </a>
-        }
+        value={count(numberText(below), { below: version }, `below ${version}`)}
         note={`below ${version}`}
       />
       <FigureTile
         label="Fleet"
-        value={
-          <a href={devices({})} title={`Show the devices of ${channel}`}>
-            {numberText(fleet)}
-          </a>
-        }
+        value={count(numberText(fleet), {}, `of ${channel}`)}
         note="devices on the channel"
       />
     </dl>
