@@ -122,16 +122,26 @@ type FormDialogProps<Result> = {
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
   const { title, isWide = false, verb, onSend, then, onClose, children, ...form } = props;
   const [next, setNext] = useState<ComponentChildren>();
+  const isSending = useRef(false);
   const send = async () => {
-    const result = await onSend();
-    const shown = then?.(result);
-    if (shown === undefined) onClose();
-    else setNext(shown);
+    isSending.current = true;
+    try {
+      const result = await onSend();
+      const shown = then?.(result);
+      if (shown === undefined) onClose();
+      else setNext(shown);
+    } finally {
+      isSending.current = false;
+    }
+  };
+  // What is made is shown this once: the dialog stays until it is here.
+  const dismiss = () => {
+    if (then === undefined || !isSending.current) onClose();
   };
   if (next !== undefined) return <>{next}</>;
   return (
-    <Dialog title={title} isWide={isWide} onClose={onClose}>
-      <Form {...form} send={verb} onSend={send} onCancel={onClose}>
+    <Dialog title={title} isWide={isWide} onClose={dismiss}>
+      <Form {...form} send={verb} onSend={send} onCancel={dismiss}>
         {children}
       </Form>
     </Dialog>

@@ -183,7 +183,7 @@ export function silentText(
   const less = Math.round((plain - percent) * 10) / 10;
   if (less < 0.1) return undefined;
   const count = `${numberText(devices)} of ${numberText(base)}`;
-  // A difference below 0 counts as 0, so that the others' share may be larger.
+  // A rate of 0 may have been cut from below 0 (`measure-signal.ts`): then more than `less` is taken off.
   const others = `${percent === 0 ? 'at least ' : ''}${percentText(less)}`;
   return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
 }
