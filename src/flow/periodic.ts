@@ -38,7 +38,7 @@ export function periodic(
   let isStarted = false;
   let isStopped = false;
   const turn = (): Promise<boolean> => {
-    const taken = work().catch((error) => {
+    const taken = (async () => work())().catch((error) => {
       if (onFault === undefined) throw error;
       onFault(error);
     });

@@ -93,6 +93,19 @@ describe('turns', () => {
     expect(begun).toEqual([1000, 2000]);
   });
 
+  it('survive work that throws before it has a promise', async () => {
+    const onFault = vi.fn();
+    running = periodic(
+      () => {
+        throw new Error('a bug');
+      },
+      { everyMs: EVERY_MS, onFault },
+    );
+    running.start();
+    await vi.advanceTimersByTimeAsync(2 * EVERY_MS);
+    expect(onFault).toHaveBeenCalledTimes(2);
+  });
+
   it('can be taken at any time, and tell whether they left more to do', async () => {
     const left = [true, undefined, new Error('a bug')];
     const onFault = vi.fn();

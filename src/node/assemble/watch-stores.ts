@@ -70,7 +70,8 @@ export function watchStore<Port extends StorePort>(
   metrics.storeFull.set(store, () => (health.isFull ? 1 : 0));
   metrics.storeRefusingWrites.set(store, () => (health.refusesWrites ? 1 : 0));
   const probe = async (): Promise<void> => {
-    if (health.silentMs < PROBE_INTERVAL_MS) return;
+    // By half: the turns come this far apart, a little less or more.
+    if (health.silentMs < PROBE_INTERVAL_MS / 2) return;
     if (await port.isReachable()) health.succeeded();
     else health.failed(port.lastFailure?.() ?? new Error('timeout'));
   };
