@@ -247,7 +247,7 @@ export class OidcProvider {
       isWhole || endpoint === undefined
         ? {}
         : await openid.fetchUserInfo(config, grant.access_token, token.sub);
-    // What says that an address is verified must say which.
+    // `email_verified` counts only beside its `email`: both are taken from the same answer.
     const addressed: Claims = token.email === undefined ? more : token;
     return {
       issuer,

@@ -12,7 +12,10 @@ import type {
 import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts';
 import { pathSegment } from './text.ts';
 
-/** Everything that is told. A new event is one line here, and one in `EventFacts` for what it says. */
+/**
+ * Everything that is told. A new event is one line here, one in `EventFacts` for its facts, and one in
+ * `SENTENCES` of words/event-sentence.ts for what it says.
+ */
 export const EVENT_TYPES = [
   'release.published',
   'release.raised',

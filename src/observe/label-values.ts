@@ -3,15 +3,16 @@
 
 import type { Reason } from '../contract/explanation.ts';
 
-export const CHECK_REASONS = [
-  'offered',
-  'up-to-date',
-  'no-artifact',
-  'not-targeted',
-  'outside-cohort',
-  'rolled-back-without-fallback',
-  'first-offer-unavailable',
-] as const satisfies readonly Reason[];
+/** Reasons of checks: all that there are, because a check with another one could not be counted. */
+export const CHECK_REASONS = Object.keys({
+  offered: true,
+  'up-to-date': true,
+  'no-artifact': true,
+  'not-targeted': true,
+  'outside-cohort': true,
+  'rolled-back-without-fallback': true,
+  'first-offer-unavailable': true,
+} satisfies Record<Reason, true>) as readonly Reason[];
 
 /** What the checks of one app came to. */
 export const APP_OUTCOMES = ['offered', 'nothing', 'unavailable'] as const;

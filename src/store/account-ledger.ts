@@ -32,7 +32,10 @@ export type Joining =
   | (NewAccount & { readonly as: 'known' })
   | (NewAccount & { readonly as: 'new' | 'claimed'; readonly passwordHash: string });
 
-/** Kinds of links that work once: those for an account, arrivals from a provider, and invitations. */
+/**
+ * Kinds of tokens that work once: of links for an account, of invitations, and of a person from a provider
+ * who still has to prove an account (`arrival`, in a cookie).
+ */
 export type LinkKind = AccountLinkKind | 'arrival' | 'invitation';
 
 /** Links for an account: to a new password, and from lost passkeys. */

@@ -13,9 +13,10 @@ import type { Version } from '../domain/decision/version.ts';
  */
 export type Updater<Item extends Candidate, Name extends string> = {
   /**
-   * Pattern of the URLs. Only updaters have the first segment, and no URL matches two patterns. Segments that
-   * begin with `:` are parameters. `:version` is the version of the device, and must be one; only texts may
-   * follow it. Without it the client compares versions itself.
+   * Pattern of the URLs; no URL fits two updaters, and the router takes what fits none. A segment may have
+   * one parameter, `:name`, with text around it. `:version` is a segment of its own, the version of the
+   * device, and must be valid; only fixed segments may follow it. Without it the client compares versions
+   * itself.
    */
   readonly path: `/${string}/:appRef/:channel/${string}`;
   /** Headers that name the device if neither `X-Service-Device` nor `device` in the query does, in order. */
@@ -75,6 +76,6 @@ export type Question<Item extends Candidate> = {
    * updater's name and contains all else that `candidates`, `client` and `bundle` depend on.
    */
   readonly planKey: string;
-  /** Returns the releases that such clients can take, highest first; usually a list of `candidatesBy`. */
+  /** Returns the releases that clients can take, highest first; usually a list of `candidatesBy`. */
   readonly candidates: (catalog: Catalog) => readonly Item[];
 };

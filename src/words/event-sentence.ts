@@ -1,5 +1,5 @@
-// One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and the
-// subjects of mails are made of it.
+// One sentence for each event, in plain words: where, what happened, by whom and why. Slack messages and
+// mails begin with it.
 
 import type { EventType, NotificationEvent } from '../contract/notification.ts';
 import type { AskedOperation } from '../contract/resource.ts';

@@ -41,7 +41,7 @@ export type Catalog = {
   readonly published: readonly CompiledRelease[];
   /** Whether a published release has a condition on labels, so that decisions can depend on labels. */
   readonly asksForLabels: boolean;
-  /** Lists of candidates by key, built on first use: see `candidatesBy`. */
+  /** Lists of candidates, each under the key of what it depends on; built on first use: `candidatesBy`. */
   readonly candidates: Map<string, readonly Candidate[]>;
   /** Arches and kinds that published releases support, by folded platform: see `candidatesFor`. */
   readonly supportByPlatform: ReadonlyMap<string, PlatformSupport>;

@@ -7,8 +7,8 @@
 //   shared   [[context, context, …], [version or null, version, …], networks]
 //            context = [appId, channel, platform, arch, source, offeredReleaseId or null, client or null,
 //            bundle or null]; the last two may be missing
-//            networks = base64 of the networks of all check-ins (`CheckInPack`); '' or missing if none is
-// known
+//            networks = base64 of the networks of all check-ins (`CheckInPack`); '' or missing if none
+//            is known
 //   labels   [row index, label pairs, row index, label pairs, …]
 //
 // The shared values and the labels are JSON. The name of the stream has the format's number: see

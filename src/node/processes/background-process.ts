@@ -1,5 +1,6 @@
-// The background work, which no request waits for: it records check-ins in the ledger and sweeps old rows. It
-// runs in the serving process, or in its own process, where it does not slow serving.
+// The background work, which no request waits for: it records check-ins, drives plans, sends notifications
+// and mails, and sweeps old rows. It runs in the serving process, or in its own process, where it does not
+// slow serving.
 
 import { CheckInDrain, QueueLength, StreamShare } from '../../fleet/check-in-drain.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';

@@ -178,7 +178,10 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return names.filter((name) => WORKER_FOLDER.test(name)).map((name) => join(this.root, name));
   }
 
-  /** Returns the channel of these index files, which share a name; undefined when none is usable. */
+  /**
+   * Returns the channel whose index has this name in the folders of several processes; undefined if no copy
+   * is usable.
+   */
   private async channelIn(paths: readonly string[]): Promise<ChannelName | undefined> {
     for (const path of paths) {
       const kept = await this.unlessUnusable(path, () => this.readIndex(path));

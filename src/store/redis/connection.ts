@@ -24,7 +24,10 @@ export type PackedCalls = {
 };
 
 export type RedisConnection = {
-  /** Object that each new connection replaces, because it may lead to another server; undefined before. */
+  /**
+   * Mark of the present connection: another object after each reconnection, which may lead to another server;
+   * undefined before the first.
+   */
   readonly session: object | undefined;
   /** Runs a script whose keys all lie on the node of `key`. */
   run(script: Script, key: string, ...args: string[]): Promise<unknown>;

@@ -9,7 +9,7 @@ import { jsonOrNull } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
 import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from './approvals.ts';
-import { type ActorSql, atomically, type ExposureChange } from './atomically.ts';
+import { type ActorSql, atomically, type RecordedExposure } from './atomically.ts';
 import { type AuditAction, insertAudits } from './audit.ts';
 
 /** Request under the lock of its row, with its author and what its change met. */
@@ -19,7 +19,7 @@ export type LockedApproval = StoredApproval & {
   readonly keyId: string | null;
   readonly accountId: string | null;
   readonly neededRole: Role | null;
-  readonly askedOn: readonly Omit<ExposureChange, 'isWider'>[];
+  readonly askedOn: readonly Omit<RecordedExposure, 'isWider'>[];
 };
 
 const LOCKED_COLUMNS = `${APPROVAL_COLUMNS}, approvals.organization_id AS "organizationId",
@@ -116,7 +116,7 @@ async function isAuthorGone(
 /** Returns what has changed since a request was made, in words; undefined if nothing has. */
 export function wordsForMoved(
   { askedOn }: LockedApproval,
-  exposed: readonly ExposureChange[],
+  exposed: readonly RecordedExposure[],
 ): string | undefined {
   const met = metOf(exposed);
   if (JSON.stringify(met) === JSON.stringify(askedOn)) return undefined;

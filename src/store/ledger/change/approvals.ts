@@ -16,7 +16,7 @@ import {
 import { columns, isoText, jsonObject, jsonOrNull, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { actorText } from './actor-text.ts';
-import type { ActorSql, ExposureChange } from './atomically.ts';
+import type { ActorSql, RecordedExposure } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
 import { asksForApproval } from './exposure.ts';
@@ -134,7 +134,7 @@ export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect):
 export async function insertApproval(
   sql: ActorSql,
   locked: readonly LockedChannel[],
-  exposed: readonly ExposureChange[],
+  exposed: readonly RecordedExposure[],
   asks: AskedCall,
 ): Promise<Outcome<StoredApproval>> {
   const { actor } = sql;
@@ -184,13 +184,13 @@ export function subjectOf({ app, channel, version }: StoredApproval['request']):
 
 /** What a change met, as it is stored, and compared when the request is carried out. */
 export function metOf(
-  exposed: readonly ExposureChange[],
-): readonly Omit<ExposureChange, 'isWider'>[] {
+  exposed: readonly RecordedExposure[],
+): readonly Omit<RecordedExposure, 'isWider'>[] {
   return exposed.map(({ channel, version, before }) => ({ channel, version, before }));
 }
 
 /** Returns the channel and the version that all of the changes concern; null where they are several. */
-function placeOf(locked: readonly LockedChannel[], wider: readonly ExposureChange[]) {
+function placeOf(locked: readonly LockedChannel[], wider: readonly RecordedExposure[]) {
   const names = new Set(wider.map(({ channel }) => channel));
   const versions = new Set(wider.map(({ version }) => version));
   const [name] = names;

@@ -35,12 +35,12 @@ type Exposure = {
   /** Whether they are recorded: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
   /** What the stored call met that is carried out. */
-  askedOn: readonly Omit<ExposureChange, 'isWider'>[];
-  readonly changes: ExposureChange[];
+  askedOn: readonly Omit<RecordedExposure, 'isWider'>[];
+  readonly changes: RecordedExposure[];
 };
 
 /** Change of a release, or of a channel's settings: what it was before, and whether it gets wider. */
-export type ExposureChange = {
+export type RecordedExposure = {
   readonly channel: string;
   /** Null for the settings of the channel. */
   readonly version: string | null;

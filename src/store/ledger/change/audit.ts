@@ -84,9 +84,9 @@ export type NewAuditEntry = {
   readonly reason?: string | undefined;
   /** Release or channel that was changed; undefined for what belongs to the organization. */
   readonly place?: ChangedPlace | undefined;
-  /** Whether a release that is published now never was before. */
+  /** Whether the release is published for the first time: `release.published`, else `release.resumed`. */
   readonly isFirst?: boolean | undefined;
-  /** Whether the change tells its events by itself. */
+  /** Whether the caller adds the events itself (`stops.ts`). */
   readonly isTold?: boolean | undefined;
   /** What events say of the changed object beside `before` and `after`. */
   readonly also?: object | undefined;
@@ -186,7 +186,7 @@ function disabledEvents({ subject, before, after }: Entry): readonly NewEvent[] 
   return [{ type: 'destination.disabled', facts: { destination: { id: subject, kind, name } } }];
 }
 
-/** Reads the state of an entry, which the caller of this room wrote. */
+/** Reads the state of an entry, which a caller in `store/ledger` wrote. */
 function stateOf(state: object | null): State & { readonly status?: ReleaseStatus } {
   return state ?? {};
 }
