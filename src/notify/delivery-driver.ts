@@ -1,7 +1,7 @@
 // Sends deliveries from the ledger, and mails to people: messages of each destination in order, destinations
-// side by side. Every node drives; a lease keeps two of them from sending to one destination at the same time.
-// A node that dies leaves its messages waiting, and another one sends them again when the lease has ended:
-// with the same ids.
+// side by side. Every node drives; a lease keeps two of them from sending to one destination at once. A node
+// that dies leaves its messages waiting, and another one sends them again when the lease has ended: with the
+// same ids.
 
 import type { DeliveryTry } from '../contract/notification.ts';
 import { periodic, tellFault } from '../flow/periodic.ts';

@@ -310,11 +310,11 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.getByText('Releases are offered at once.').waitFor();
     await page.getByRole('button', { name: 'New secret… Gitea' }).click();
     // A secret that is made is shown, whatever key is pressed meanwhile.
-    const escape = async (route: Route) => {
+    const pressEscape = async (route: Route) => {
       await page.keyboard.press('Escape');
       await route.continue();
     };
-    await page.route('**/console/api/webhooks', escape, { times: 1 });
+    await page.route('**/console/api/webhooks', pressEscape, { times: 1 });
     await press('Make new secret');
     await dialog('Webhook of Gitea').getByText('shown this once').waitFor();
     await press('Done');
