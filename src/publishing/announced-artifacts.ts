@@ -20,18 +20,16 @@ export type AnnouncedAsset = {
   readonly createdAt: string | undefined;
 };
 
-export type AnnouncedArtifacts = {
-  readonly artifacts: readonly NewArtifact[];
-  /** Sentences on the files that are no artifacts. */
-  readonly remarks: readonly string[];
-};
-
 /** Maximum number of names in a sentence, and of characters of each. */
 const NAMES_MAX = 50;
 const NAME_LENGTH_MAX = 100;
 
 /** Returns the artifacts among files in order, up to the maximum number of a release. */
-export function announcedArtifacts(assets: readonly AnnouncedAsset[]): AnnouncedArtifacts {
+export function announcedArtifacts(assets: readonly AnnouncedAsset[]): {
+  readonly artifacts: readonly NewArtifact[];
+  /** Sentences on the files that are no artifacts. */
+  readonly remarks: readonly string[];
+} {
   const targets = classifyAssets(assets.map(({ name }) => name));
   const all = assets.flatMap(({ url, size, digest, isUploaded }, index): NewArtifact[] => {
     const target = targets[index];

@@ -21,13 +21,6 @@ type Loaded = Outcome<CatalogSlot>;
 
 type Named = { readonly appRef: string; readonly channel: string };
 
-type ColdSources = {
-  /** Reads the channel from the ledger and serves it from then on. */
-  readonly ledger: (name: Named) => Promise<Loaded>;
-  /** Serves the newest state on disk and in the engine; undefined if there is none. */
-  readonly elsewhere: (name: Named) => Promise<CatalogSlot | undefined>;
-};
-
 /**
  * Maximum number of concurrent reads of the ledger, far below its connections, which publishers need too. As
  * many reads may wait as a node can hold channels.
@@ -61,7 +54,12 @@ export class ColdLoads {
   private avoidUntil = 0;
 
   constructor(
-    private readonly sources: ColdSources,
+    private readonly sources: {
+      /** Reads the channel from the ledger and serves it from then on. */
+      readonly ledger: (name: Named) => Promise<Loaded>;
+      /** Serves the newest state on disk and in the engine; undefined if there is none. */
+      readonly elsewhere: (name: Named) => Promise<CatalogSlot | undefined>;
+    },
     private readonly metrics: Metrics,
     private readonly log: RareLog,
     private readonly now: () => number = () => performance.now(),

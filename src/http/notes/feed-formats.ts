@@ -75,14 +75,6 @@ function artifactsHtml(artifacts: readonly Artifact[]): string {
 // Releases that a channel publishes in its release-notes feed (docs/contract.md 16.9), and the interface of
 // the formats in which a feed is written.
 
-type ReleaseNotes = {
-  /** Ref of the app. */
-  readonly app: string;
-  readonly channel: string;
-  /** Published releases, newest first: by time of creation, then by id. */
-  readonly releases: readonly Release[];
-};
-
 /** Name of a format in which feeds are written. */
 export type FeedName = 'json' | 'rss';
 
@@ -112,7 +104,13 @@ export type ReleaseNotesFormat = {
 };
 
 /** Returns the newest published releases of a channel itself, at most 50. */
-export function releaseNotesOf(snapshot: ServingSnapshot): ReleaseNotes {
+export function releaseNotesOf(snapshot: ServingSnapshot): {
+  /** Ref of the app. */
+  readonly app: string;
+  readonly channel: string;
+  /** Published releases, newest first: by time of creation, then by id. */
+  readonly releases: readonly Release[];
+} {
   const { appRef: app, channel } = snapshot;
   const releases: Release[] = [];
   for (let index = snapshot.releases.length - 1; index >= 0; index--) {

@@ -203,15 +203,6 @@ function withoutMarks({ $schema: _schema, $id: _id, ...schema }: Json): Json {
 // Routes of the OpenAPI document, for programs, and of the page that shows it to people. Both are public:
 // they say what the service can do, and nothing of what is in it.
 
-type ReferenceDependencies = {
-  /** Version of the service. */
-  readonly version: string;
-  /** Returns the URL that the paths of the document follow; called by requests only. */
-  readonly server: () => string;
-  /** Folder of the built page. */
-  readonly folder: string;
-};
-
 const REFERENCE: Operation = {
   ...{ method: 'GET', path: '/api/v1/openapi.json', id: 'readReference', tag: 'Reading' },
   isGuarded: false,
@@ -231,7 +222,14 @@ const DOCUMENT_HEADERS = [
 ] as const;
 
 /** Builds the routes of `/api/v1/openapi.json` and `/docs`. The document is made once. */
-export function referenceRoutes(dependencies: ReferenceDependencies): readonly Route[] {
+export function referenceRoutes(dependencies: {
+  /** Version of the service. */
+  readonly version: string;
+  /** Returns the URL that the paths of the document follow; called by requests only. */
+  readonly server: () => string;
+  /** Folder of the built page. */
+  readonly folder: string;
+}): readonly Route[] {
   const { version, server, folder } = dependencies;
   let document: TaggedBody | undefined;
   const made = () => tagBody(Buffer.from(JSON.stringify(openapiDocument(version, server()))));

@@ -94,15 +94,6 @@ export class Traffic {
 /** Request to a route that is known. */
 type AskedRequest = Omit<WatchedRequest, 'labels'>;
 
-type RouteOptions = {
-  /** Durations of requests to its surface. */
-  readonly durations: DurationCount;
-  /** Whether every answer carries the id of its request. */
-  readonly tellsIds: boolean;
-  /** Begins to watch a request; undefined where requests are not watched. */
-  readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
-};
-
 /** Observation of a request: what is noted of it, and its watch where requests to its route are watched. */
 export type Observation = {
   readonly notes: RequestNotes;
@@ -119,7 +110,14 @@ export class RouteTraffic {
   constructor(
     private readonly traffic: Traffic,
     private readonly replies: RouteCount,
-    private readonly options: RouteOptions,
+    private readonly options: {
+      /** Durations of requests to its surface. */
+      readonly durations: DurationCount;
+      /** Whether every answer carries the id of its request. */
+      readonly tellsIds: boolean;
+      /** Begins to watch a request; undefined where requests are not watched. */
+      readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
+    },
   ) {
     this.isWatched = options.watch !== undefined;
     this.isForOperators = options.tellsIds;

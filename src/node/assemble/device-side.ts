@@ -56,7 +56,8 @@ export type DeviceSide = {
   readonly routes: readonly Route[];
 };
 
-export type DeviceSideOptions = {
+/** Assembles the part that answers devices; starts nothing. */
+export function assembleDeviceSide(options: {
   readonly config: Config;
   readonly log: Log;
   readonly rareLog: RareLog;
@@ -66,10 +67,7 @@ export type DeviceSideOptions = {
   /** Returns the base URL of the service, once it is known. */
   readonly address: () => string;
   readonly tracing: Tracing | undefined;
-};
-
-/** Assembles the part that answers devices; starts nothing. */
-export function assembleDeviceSide(options: DeviceSideOptions): DeviceSide {
+}): DeviceSide {
   const { config, log, rareLog, metrics, stores, fleet, tracing } = options;
   const { ledger, engine, diskSnapshots } = stores;
   const { known, knownPoll, catalogs, refresher } = assembleCatalogs(

@@ -21,17 +21,15 @@ export type OpenEngineOptions = {
   readonly metrics: Metrics;
 };
 
-type OpenedEngine = {
+/** Opens the engine; throws for an invalid address. */
+export function openEngine({ config, log, metrics }: OpenEngineOptions): {
   readonly engine: Engine;
   readonly useRedis: (url: string) => Promise<void>;
   /** Refuses an engine of any other record; undefined while this node does not know its own. */
   readonly belongTo: RedisEngine['belongTo'];
   /** Returns whether the engine is refused because it belongs to another record. */
   readonly isForeign: () => boolean;
-};
-
-/** Opens the engine; throws for an invalid address. */
-export function openEngine({ config, log, metrics }: OpenEngineOptions): OpenedEngine {
+} {
   if (config.redisUrl === undefined) {
     const engine = createMemoryEngine();
     const nothing = { useRedis: async () => undefined, belongTo: () => undefined };

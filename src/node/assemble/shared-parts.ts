@@ -82,20 +82,18 @@ export function assembleFleet(
   };
 }
 
-type CatalogParts = {
-  readonly known: ChannelDirectory;
-  readonly knownPoll: ChannelDirectoryPoll;
-  readonly catalogs: Catalogs;
-  readonly refresher: CatalogRefresher;
-};
-
 /** Assembles the catalogs of a process; starts nothing. `clock` is the ledger's. */
 export function assembleCatalogs(
   log: Log,
   metrics: Metrics,
   stores: ServingStores,
   clock: Pick<LedgerClock, 'now'>,
-): CatalogParts {
+): {
+  readonly known: ChannelDirectory;
+  readonly knownPoll: ChannelDirectoryPoll;
+  readonly catalogs: Catalogs;
+  readonly refresher: CatalogRefresher;
+} {
   const { ledger, engine, diskSnapshots, memory, report } = stores;
   const shared = new SharedSnapshots(engine, metrics);
   const parts = { ledger, engine, diskSnapshots, shared, report, log: new RareLog(log), metrics };

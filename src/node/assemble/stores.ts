@@ -218,17 +218,6 @@ const FOREIGN_REMEDY =
 /** Maximum number of channels in a log line. */
 const NAMES_MAX = 20;
 
-type LedgerReportOptions = {
-  /** Whether this process serves devices; only such processes report lost channels. */
-  readonly isServing: boolean;
-  /** Forgets lost channels; returns those that were not lost before. */
-  readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
-  /** Called when a database is admitted as the record of this name, for certain or not. */
-  readonly onAdmitted: (record: string, isSettled: boolean) => void;
-  /** Called when the database is not the record. */
-  readonly onForeign: () => void;
-};
-
 export class LoggedLedgerReport implements LedgerReport {
   private readonly warnings: RareLog;
   private readonly errors: RareLog;
@@ -237,7 +226,16 @@ export class LoggedLedgerReport implements LedgerReport {
   constructor(
     private readonly metrics: Metrics,
     private readonly log: Log,
-    private readonly options: LedgerReportOptions,
+    private readonly options: {
+      /** Whether this process serves devices; only such processes report lost channels. */
+      readonly isServing: boolean;
+      /** Forgets lost channels; returns those that were not lost before. */
+      readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
+      /** Called when a database is admitted as the record of this name, for certain or not. */
+      readonly onAdmitted: (record: string, isSettled: boolean) => void;
+      /** Called when the database is not the record. */
+      readonly onForeign: () => void;
+    },
   ) {
     this.warnings = new RareLog(log);
     this.errors = new RareLog({

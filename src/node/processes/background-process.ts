@@ -28,14 +28,6 @@ import {
 import { reloadable, type Stores } from '../assemble/stores.ts';
 import { watchStores } from '../assemble/watch-stores.ts';
 
-export type Background = {
-  start(): void;
-  /** Uses the settings that may change at run time. */
-  use(config: Config): Promise<void>;
-  /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
-  stop(): Promise<void>;
-};
-
 /** Longest last drain, in milliseconds: a stop may take 10 s, and the stores still have to close. */
 const DRAIN_WAIT_MS_MAX = 1500;
 /** Drains per process, each with a PostgreSQL connection: as many as a small machine has cores. */
@@ -90,7 +82,13 @@ export function assembleBackground(
   metrics: Metrics,
   { ledger, engine }: Stores,
   { labels, clock, changes, secrets }: BackgroundParts,
-): Background {
+): {
+  start(): void;
+  /** Uses the settings that may change at run time. */
+  use(config: Config): Promise<void>;
+  /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
+  stop(): Promise<void>;
+} {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const share = new StreamShare(engine, metrics, log);
   const memory = new RecordMemory(share.taker, ledger, config.deviceFreshnessSeconds * 1000);

@@ -380,18 +380,6 @@ async function startAdminServer(
   );
 }
 
-type FollowedOptions = {
-  readonly config: Config;
-  readonly secrets: Secrets;
-  readonly log: Log;
-  readonly rareLog: RareLog;
-  readonly metrics: Metrics;
-  readonly stores: Pick<Stores, 'ledger' | 'engine' | 'report'>;
-  readonly fleet: Pick<Fleet, 'labels' | 'clock'>;
-  readonly catalogs: Catalogs;
-  readonly firstOffers: FirstOffers;
-};
-
 /** Assembles the routes for edges, and the index that they follow, which the caller starts. */
 function assembleFollowed({
   config,
@@ -403,7 +391,17 @@ function assembleFollowed({
   fleet,
   catalogs,
   firstOffers,
-}: FollowedOptions): { readonly routes: readonly Route[]; readonly index: EdgeIndex } {
+}: {
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly rareLog: RareLog;
+  readonly metrics: Metrics;
+  readonly stores: Pick<Stores, 'ledger' | 'engine' | 'report'>;
+  readonly fleet: Pick<Fleet, 'labels' | 'clock'>;
+  readonly catalogs: Catalogs;
+  readonly firstOffers: FirstOffers;
+}): { readonly routes: readonly Route[]; readonly index: EdgeIndex } {
   const { ledger, engine } = stores;
   const now = () => fleet.clock.now();
   const index = new EdgeIndex({ ledger, now, metrics, log: rareLog });

@@ -8,18 +8,16 @@
 import { type CheckInPack, packBytes, unpackCheckIns } from '../../domain/fleet/check-in-pack.ts';
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
 
-type MemoryCheckIns = {
-  readonly queue: CheckInQueue;
-  /** Empties the queue and ends all waits. Call it when `assertOpen` already throws. */
-  close(): void;
-};
-
 /** Creates a queue of `bytesMax`; `now` is monotonic milliseconds, `assertOpen` throws if closed. */
 export function createMemoryCheckIns(
   now: () => number,
   bytesMax: number,
   assertOpen: () => void,
-): MemoryCheckIns {
+): {
+  readonly queue: CheckInQueue;
+  /** Empties the queue and ends all waits. Call it when `assertOpen` already throws. */
+  close(): void;
+} {
   const batches = new Batches(now);
   const sleepers = new Sleepers();
 

@@ -28,20 +28,18 @@ type LabelStore = Omit<LabelCache, 'tellLabels' | 'onLabels'>;
 
 type Remembered = { readonly entry: StoredLabels; readonly putAt: number; readonly usedAt: number };
 
-type MemoryLabelsOptions = {
+export function createMemoryLabels({
+  now,
+  notesEndedBefore,
+  assertOpen,
+}: {
   /** Returns milliseconds that never go back. */
   readonly now: () => number;
   /** Returns the time by `now` before which notes are on record; without it labels may not be noted. */
   readonly notesEndedBefore: (() => number) | undefined;
   /** Throws when the engine is closed. */
   readonly assertOpen: () => void;
-};
-
-export function createMemoryLabels({
-  now,
-  notesEndedBefore,
-  assertOpen,
-}: MemoryLabelsOptions): LabelStore {
+}): LabelStore {
   const entries = createEntries(now);
   const notes = createNotes(now, notesEndedBefore ?? (() => Number.NEGATIVE_INFINITY));
   let held: LabelPosition | undefined;

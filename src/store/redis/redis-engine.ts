@@ -20,25 +20,6 @@ import { parseTarget } from './target.ts';
 /** Default limit of the check-in queue in Redis' memory: 1 GiB. */
 const CHECK_IN_BYTES_MAX = 2 ** 30;
 
-type RedisEngineOptions = {
-  /** `redis://` or `rediss://`; several, separated by commas, are the nodes of a Redis Cluster. */
-  readonly url: string;
-  /** First part of the names of all keys and pub/sub channels. */
-  readonly prefix: string;
-  /** Limit of the check-in queue in bytes; default: 1 GiB. */
-  readonly checkInBytesMax?: number;
-  /** Longest wait for the answer to a command in milliseconds; default: 800. */
-  readonly answerMsMax?: number;
-  /** Called with the cause when a connection fails or stored data is malformed; contains no secret. */
-  readonly onFault: (error: unknown) => void;
-  /** Called for every key that was removed because its value had a wrong type. */
-  readonly onRemoved?: (removed: RemovedKey) => void;
-  /** Called with a number of check-ins that Redis accepted, and that another program removed from it. */
-  readonly onLost?: (count: number) => void;
-  /** Called with the reason when Redis is refused, and with undefined when it is used again. */
-  readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
-};
-
 /** Engine whose Redis address may change at run time. */
 export type RedisEngine = Engine & {
   /**
@@ -61,7 +42,24 @@ export type RedisEngine = Engine & {
 };
 
 /** Connects in the background; throws only for an invalid URL. */
-export function createRedisEngine(options: RedisEngineOptions): RedisEngine {
+export function createRedisEngine(options: {
+  /** `redis://` or `rediss://`; several, separated by commas, are the nodes of a Redis Cluster. */
+  readonly url: string;
+  /** First part of the names of all keys and pub/sub channels. */
+  readonly prefix: string;
+  /** Limit of the check-in queue in bytes; default: 1 GiB. */
+  readonly checkInBytesMax?: number;
+  /** Longest wait for the answer to a command in milliseconds; default: 800. */
+  readonly answerMsMax?: number;
+  /** Called with the cause when a connection fails or stored data is malformed; contains no secret. */
+  readonly onFault: (error: unknown) => void;
+  /** Called for every key that was removed because its value had a wrong type. */
+  readonly onRemoved?: (removed: RemovedKey) => void;
+  /** Called with a number of check-ins that Redis accepted, and that another program removed from it. */
+  readonly onLost?: (count: number) => void;
+  /** Called with the reason when Redis is refused, and with undefined when it is used again. */
+  readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
+}): RedisEngine {
   let { url } = options;
   const targetOf = (text: string) => ({
     ...parseTarget(text),

@@ -105,14 +105,6 @@ function createSubscriberList<Message>(
 //
 // After a loss or a failed attempt, messages may have been missed, so `onResumed` is called.
 
-type SubscriptionOptions = {
-  readonly target: () => RedisTarget;
-  readonly channel: string;
-  readonly onMessage: (message: string) => void;
-  readonly onResumed: () => void;
-  readonly onFault: (error: unknown) => void;
-};
-
 // A subscriber sends no commands and would not notice a dead connection; after an unanswered ping the driver
 // drops it.
 const HEARTBEAT_INTERVAL_MS = 1000;
@@ -124,7 +116,13 @@ type Subscription = {
 };
 
 /** Subscribes to a pub/sub channel until closed. */
-function openSubscription(options: SubscriptionOptions): Subscription {
+function openSubscription(options: {
+  readonly target: () => RedisTarget;
+  readonly channel: string;
+  readonly onMessage: (message: string) => void;
+  readonly onResumed: () => void;
+  readonly onFault: (error: unknown) => void;
+}): Subscription {
   const { channel, onMessage, onResumed, onFault } = options;
   let failedAttempts = 0;
   let connectionCount = 0;

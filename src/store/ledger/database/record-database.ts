@@ -378,7 +378,12 @@ export function refusalOf(error: unknown): Error | undefined {
 /** Number of ids per statement. */
 const IDS_MAX = 5000;
 
-type ExaminedRecord = {
+/** Examines a database. Rejects with `ForeignDatabase` when it is not the record. */
+export async function examineRecord(
+  sql: Sql,
+  memory: LedgerMemory,
+  unmoved?: string,
+): Promise<{
   /** Name of the record in the database; undefined before it has one. */
   readonly record: string | undefined;
   /** Name that the record gets, from the memory that has its channels. */
@@ -387,14 +392,7 @@ type ExaminedRecord = {
   readonly lost: readonly RememberedChannel[];
   /** Whether the database is certain to be the record; false while a store may remember another one. */
   readonly isSettled: boolean;
-};
-
-/** Examines a database. Rejects with `ForeignDatabase` when it is not the record. */
-export async function examineRecord(
-  sql: Sql,
-  memory: LedgerMemory,
-  unmoved?: string,
-): Promise<ExaminedRecord> {
+}> {
   const own = await memory.own();
   const shared = await memory.shared();
   const record = await readRecord(sql);
