@@ -18,13 +18,6 @@ import type { Ledger } from '../store/ledger.ts';
 import type { Actor, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
-type NewApp = {
-  readonly organizationId: string;
-  readonly ref: string;
-  readonly name: string;
-  readonly channels: readonly string[];
-};
-
 export class Administer {
   /** `areOrganizationsOpen`: every account may create organizations. */
   constructor(
@@ -42,7 +35,7 @@ export class Administer {
   }
 
   /** Creates an app with its channels. */
-  async createApp(app: NewApp, actor: Actor): Promise<Outcome<App>> {
+  async createApp(app: Parameters<Ledger['createApp']>[0], actor: Actor): Promise<Outcome<App>> {
     return this.propagating(await this.ledger.createApp(app, actor), actor);
   }
 

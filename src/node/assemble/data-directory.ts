@@ -74,15 +74,11 @@ function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** Space of a disk in bytes. */
-export type DiskSpace = {
-  /** What this account may still write. */
-  readonly free: number;
-  readonly size: number;
-};
-
-/** Reads the space of the disk that has a directory; NaN where the system does not tell it. */
-export function readDiskSpace(directory: string): DiskSpace {
+/**
+ * Reads the space of the disk that has a directory, and what this account may still write of it (`free`), in
+ * bytes; NaN where the system does not tell it.
+ */
+export function readDiskSpace(directory: string) {
   try {
     const { bavail, blocks, bsize } = statfsSync(directory);
     return { free: bavail * bsize, size: blocks * bsize };

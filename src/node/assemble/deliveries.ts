@@ -13,20 +13,13 @@ import { type Config, consoleLinksOf } from '../../settings/settings.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { Secrets } from './secrets.ts';
 
-type Deliveries = {
-  start(): void;
-  stop(): Promise<void>;
-  /** Uses the server of mails of changed settings. */
-  use(config: Config): void;
-};
-
 export function assembleDeliveries(
   config: Config,
   log: Log,
   metrics: Metrics,
   ledger: Ledger,
   secrets: Secrets,
-): Deliveries {
+) {
   const { privateNetworks, mail } = config.notify;
   const judge = new AddressJudge(privateNetworks, ownAddresses);
   const mailer = new Mailer(mail);
@@ -55,6 +48,7 @@ export function assembleDeliveries(
   return {
     start: () => driver.start(),
     stop: () => driver.stop(),
-    use: ({ notify }) => mailer.use(notify.mail),
+    /** Uses the server of mails of changed settings. */
+    use: ({ notify }: Config) => mailer.use(notify.mail),
   };
 }

@@ -14,15 +14,9 @@ import {
 } from '../../http/notes/feed-routes.ts';
 import { NotesRenderer } from '../../http/notes/notes-renderer.ts';
 import { Traffic } from '../../http/transport/request-observation.ts';
-import type { Route } from '../../http/transport/router.ts';
-import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import type { StoreHealth } from '../../observe/store-health.ts';
-import type { Tracing } from '../../observe/tracing.ts';
-import type { CatalogRefresher } from '../../serving/catalog-refresher.ts';
-import type { Catalogs } from '../../serving/catalogs.ts';
-import type { ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
 import { CheckUpdate } from '../../serving/check-update.ts';
 import { FirstOffers, SharedOffers } from '../../serving/first-offers.ts';
 import { NodeHealth, Readiness, WarmUp } from '../../serving/readiness.ts';
@@ -36,38 +30,20 @@ import { SQUIRREL_WINDOWS } from '../../updater/squirrel-windows.ts';
 import { VELOPACK } from '../../updater/velopack.ts';
 import { requestWatcher } from './observe-requests.ts';
 import { assembleCatalogs, type Fleet } from './shared-parts.ts';
-import type { ServingStores } from './stores.ts';
+import type { ServingStores, StoresOptions } from './stores.ts';
 
-export type DeviceSide = {
-  readonly catalogs: Catalogs;
-  readonly refresher: CatalogRefresher;
-  readonly knownPoll: ChannelDirectoryPoll;
-  readonly warmUp: WarmUp;
-  readonly readiness: Readiness;
-  readonly health: NodeHealth;
-  readonly traffic: Traffic;
-  readonly notes: NotesRenderer;
-  readonly firstOffers: FirstOffers;
-  readonly check: CheckUpdate;
-  readonly gate: DeviceGate;
-  /** Routes that the server calls without the router. */
-  readonly updaters: readonly UpdaterRoute[];
-  /** Routes of the router, with a placeholder for each of `updaters`. */
-  readonly routes: readonly Route[];
-};
+export type DeviceSide = ReturnType<typeof assembleDeviceSide>;
 
 /** Assembles the part that answers devices; starts nothing. */
-export function assembleDeviceSide(options: {
-  readonly config: Config;
-  readonly log: Log;
-  readonly rareLog: RareLog;
-  readonly metrics: Metrics;
-  readonly stores: ServingStores & { readonly healths: readonly StoreHealth[] };
-  readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock' | 'mistakenIds'>;
-  /** Returns the base URL of the service, once it is known. */
-  readonly address: () => string;
-  readonly tracing: Tracing | undefined;
-}): DeviceSide {
+export function assembleDeviceSide(
+  options: Pick<StoresOptions, 'config' | 'log' | 'metrics' | 'tracing'> & {
+    readonly rareLog: RareLog;
+    readonly stores: ServingStores & { readonly healths: readonly StoreHealth[] };
+    readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock' | 'mistakenIds'>;
+    /** Returns the base URL of the service, once it is known. */
+    readonly address: () => string;
+  },
+) {
   const { config, log, rareLog, metrics, stores, fleet, tracing } = options;
   const { ledger, engine, diskSnapshots } = stores;
   const { known, knownPoll, catalogs, refresher } = assembleCatalogs(
@@ -107,6 +83,7 @@ export function assembleDeviceSide(options: {
   const gate = assembleGate(config, metrics, engine);
   const { address } = options;
   const appcasts = new RenderedAppcasts(notes, address, metrics);
+  // The server calls them without the router, which has a placeholder for each.
   const updaters = assembleUpdaters({ check, gate, traffic }, appcasts);
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),

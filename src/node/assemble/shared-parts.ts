@@ -13,11 +13,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { RareLog } from '../../observe/rare-log.ts';
 import { CatalogRefresher } from '../../serving/catalog-refresher.ts';
 import { Catalogs } from '../../serving/catalogs.ts';
-import {
-  ChannelDirectory,
-  type ChannelDirectoryPoll,
-  pollChannelNames,
-} from '../../serving/channel-directory.ts';
+import { ChannelDirectory, pollChannelNames } from '../../serving/channel-directory.ts';
 import { SharedSnapshots } from '../../serving/cold-loads.ts';
 import { LedgerRecovery } from '../../serving/ledger-recovery.ts';
 import type { Config } from '../../settings/settings.ts';
@@ -25,17 +21,6 @@ import type { Engine } from '../../store/engine.ts';
 import { DELETED_REVISION } from '../../store/label-store.ts';
 import type { Ledger, ServingLedger } from '../../store/ledger.ts';
 import type { ServingStores } from './stores.ts';
-
-export type Fleet = {
-  readonly labels: DeviceLabels;
-  readonly checkIns: CheckInBuffer;
-  readonly live: ActivityBroadcast;
-  readonly clock: LedgerClock;
-  readonly mistakenIds: MistakenIds;
-  start(): void;
-  /** Sends all buffered check-ins to the engine. */
-  stop(): Promise<void>;
-};
 
 /**
  * Milliseconds that a stop waits at most for requests in flight: longer than the 5 s in which a store answers
@@ -45,6 +30,8 @@ export const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /** Longest time that a check-in is buffered before its batch is sent, in milliseconds. */
 const CHECK_IN_INTERVAL_MS = 50;
 
+export type Fleet = ReturnType<typeof assembleFleet>;
+
 /** Assembles the fleet's part of a serving process; `counts` keeps the counts of mistaken ids. */
 export function assembleFleet(
   config: Config,
@@ -52,7 +39,7 @@ export function assembleFleet(
   metrics: Metrics,
   log: Log,
   counts?: Pick<Ledger, 'recordMistakenIds'>,
-): Fleet {
+) {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const live = new ActivityBroadcast(engine, metrics, log);
   const labels = new DeviceLabels({ ledger, admission, engine, metrics });
@@ -61,11 +48,7 @@ export function assembleFleet(
   const mistakenIds = new MistakenIds({ metrics, ledger: counts, log: new RareLog(log) });
   metrics.gauge('sluice_check_ins_held', 'Check-ins not yet sent', () => checkIns.size);
   return {
-    labels,
-    checkIns,
-    live,
-    clock: new LedgerClock(ledger),
-    mistakenIds,
+    ...{ labels, checkIns, live, clock: new LedgerClock(ledger), mistakenIds },
     start() {
       mistakenIds.start();
       labels.start();
@@ -73,6 +56,7 @@ export function assembleFleet(
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
     },
+    /** Sends all buffered check-ins to the engine. */
     async stop() {
       live.stop();
       // A poll in progress ends when the stores are closed, at the latest.
@@ -88,12 +72,7 @@ export function assembleCatalogs(
   metrics: Metrics,
   stores: ServingStores,
   clock: Pick<LedgerClock, 'now'>,
-): {
-  readonly known: ChannelDirectory;
-  readonly knownPoll: ChannelDirectoryPoll;
-  readonly catalogs: Catalogs;
-  readonly refresher: CatalogRefresher;
-} {
+) {
   const { ledger, engine, diskSnapshots, memory, report } = stores;
   const shared = new SharedSnapshots(engine, metrics);
   const parts = { ledger, engine, diskSnapshots, shared, report, log: new RareLog(log), metrics };
@@ -143,14 +122,11 @@ export function rememberRecorded(engine: Pick<Engine, 'onLabels'>): RecordedDevi
   return recorded;
 }
 
-type Waiting = {
-  readonly entries: () => number;
-  readonly bytes: () => number;
-  readonly ageMs: () => number;
-};
-
 /** Registers the metrics of waiting check-ins, in the queue of a node or in the journal of an edge. */
-export function watchQueue(metrics: Metrics, { entries, bytes, ageMs }: Waiting): void {
+export function watchQueue(
+  metrics: Metrics,
+  { entries, bytes, ageMs }: Record<'entries' | 'bytes' | 'ageMs', () => number>,
+): void {
   metrics.gauge(
     'sluice_check_in_queue_entries',
     'Batches of check-ins that wait to be recorded',

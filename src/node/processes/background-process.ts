@@ -82,13 +82,7 @@ export function assembleBackground(
   metrics: Metrics,
   { ledger, engine }: Stores,
   { labels, clock, changes, secrets }: BackgroundParts,
-): {
-  start(): void;
-  /** Uses the settings that may change at run time. */
-  use(config: Config): Promise<void>;
-  /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
-  stop(): Promise<void>;
-} {
+) {
   const admission = assembleAdmission(config, ledger, log, rememberRecorded(engine));
   const share = new StreamShare(engine, metrics, log);
   const memory = new RecordMemory(share.taker, ledger, config.deviceFreshnessSeconds * 1000);
@@ -119,7 +113,8 @@ export function assembleBackground(
   const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
   const planWatch = watchPlans({ ledger, metrics, log });
   return {
-    use: async (changed) => deliveries.use(changed),
+    /** Uses the settings that may change at run time. */
+    use: async (changed: Config) => deliveries.use(changed),
     start() {
       plans.start();
       deliveries.start();
@@ -130,6 +125,7 @@ export function assembleBackground(
       labelFeed.start();
       sweeper.start();
     },
+    /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
     async stop() {
       void planWatch.stop();
       await Promise.all([plans.stop(), deliveries.stop()]);

@@ -29,7 +29,6 @@ import { UpstreamLedger } from '../../edge/upstream-ledger.ts';
 import { FailureReports } from '../../fleet/fleet-views.ts';
 import { LabelFeed, labelPolls } from '../../fleet/label-feed.ts';
 import { ClockWatch } from '../../fleet/ledger-clock.ts';
-import type { Periodic } from '../../flow/periodic.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import { healthRoutes, metricsRoutes } from '../../http/api/health-routes.ts';
 import { failureRoute } from '../../http/device/download-routes.ts';
@@ -41,7 +40,6 @@ import type { Log } from '../../observe/log.ts';
 import { Metrics } from '../../observe/metrics.ts';
 import { RareLog } from '../../observe/rare-log.ts';
 import type { StoreHealth } from '../../observe/store-health.ts';
-import type { Tracing } from '../../observe/tracing.ts';
 import { type DirectoryLock, lockDirectory } from '../../process/directory-lock.ts';
 import { RememberedChannels } from '../../serving/ledger-recovery.ts';
 import type { EdgeConfig } from '../../settings/edge-settings.ts';
@@ -64,25 +62,12 @@ import {
   fromSetting,
   LoggedLedgerReport,
   type ServingStores,
+  type StoresOptions,
   tellDiskFaults,
   watchDisk,
 } from '../assemble/stores.ts';
 import { watchStore } from '../assemble/watch-stores.ts';
 import { build } from '../version.ts';
-
-type Edge = {
-  /** Base URL of the edge, for the log and for feeds. */
-  readonly address: string;
-  readonly port: number;
-  /** Port of the admin address; undefined without ADMIN_LISTEN. */
-  readonly adminPort: number | undefined;
-  /** Makes the edge not ready, and each reply its connection's last; it still accepts connections. */
-  drain(): void;
-  /** Uses a changed token. */
-  reload(config: Config): Promise<void>;
-  /** Stops accepting, finishes the requests in flight and closes everything. */
-  stop(): Promise<void>;
-};
 
 /**
  * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
@@ -93,7 +78,7 @@ const CLOCK_INTERVAL_MS = 15_000;
 const UPSTREAM_WAIT_MS_MAX = 1000;
 
 /** Starts an edge; rejects when the port is taken or the directory cannot be used. */
-export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
+export async function composeEdge(config: EdgeConfig, log: Log) {
   const engine = await chooseHttpEngine(config);
   tellHttpEngine(engine, config, log);
   const metrics = new Metrics('main', { ...build(), engine: engine.name });
@@ -127,17 +112,22 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
     work.failureSender.start();
   });
   return {
+    /** Base URL of the edge, for the log and for feeds. */
     address,
     port: servers.main.port,
+    /** Port of the admin address; undefined without ADMIN_LISTEN. */
     adminPort: servers.admin?.port,
+    /** Makes the edge not ready, and each reply its connection's last; it still accepts connections. */
     drain() {
       devices.readiness.drain();
       devices.traffic.endConnections();
     },
-    async reload({ edge: { token } }) {
+    /** Uses a changed token. */
+    async reload({ edge: { token } }: Config) {
       if (token === undefined) throw new ConfigError('EDGE_TOKEN: an edge needs one');
       stores.client.use(credentialOf(token));
     },
+    /** Stops accepting, finishes the requests in flight and closes everything. */
     async stop() {
       devices.readiness.drain();
       servers.main.stopAccepting();
@@ -153,19 +143,14 @@ export async function composeEdge(config: EdgeConfig, log: Log): Promise<Edge> {
 }
 
 /** Work of an edge besides answering. */
-type Work = {
-  readonly clockWatch: ClockWatch;
-  readonly labelFeed: Periodic;
-  readonly checkInSender: JournalSender;
-  readonly failureSender: JournalSender;
-};
+type Work = ReturnType<typeof assembleWork>;
 
 function assembleWork(
   { ledger, engine, journal, failureJournal, client }: EdgeStores,
   { clock }: Fleet,
   metrics: Metrics,
   log: Log,
-): Work {
+) {
   const rareLog = new RareLog(log);
   watchQueue(metrics, {
     entries: () => journal.count,
@@ -304,11 +289,8 @@ type EdgeStores = ServingStores & {
   readonly healths: readonly StoreHealth[];
 };
 
-type EdgeStoresOptions = {
+type EdgeStoresOptions = Pick<StoresOptions, 'log' | 'metrics' | 'tracing'> & {
   readonly config: EdgeConfig;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing | undefined;
 };
 
 const BYTES_PER_MB = 1024 * 1024;

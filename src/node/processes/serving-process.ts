@@ -13,10 +13,8 @@ import { healthRoutes, type ReadMetrics, rootRoute } from '../../http/api/health
 import { keyRoutes } from '../../http/api/key-routes.ts';
 import { failureRoute } from '../../http/device/download-routes.ts';
 import { directHandlers } from '../../http/device/updater-route.ts';
-import type { NotesRenderer } from '../../http/notes/notes-renderer.ts';
 import type { HttpEngine } from '../../http/transport/engine.ts';
 import type { RequestHandler } from '../../http/transport/http-app.ts';
-import type { Traffic } from '../../http/transport/request-observation.ts';
 import { createRouter, type Route } from '../../http/transport/router.ts';
 import { type Server, type ServerOptions, startServer } from '../../http/transport/server.ts';
 import { webhookRoutes } from '../../http/webhook/webhook-routes.ts';
@@ -32,18 +30,12 @@ import {
   type TellNode,
 } from '../../publishing/propagate-change.ts';
 import { Webhooks } from '../../publishing/webhooks.ts';
-import type { CatalogRefresher } from '../../serving/catalog-refresher.ts';
-import type { Catalogs } from '../../serving/catalogs.ts';
-import type { ChannelDirectoryPoll } from '../../serving/channel-directory.ts';
 import { EffectMeter } from '../../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../../serving/explain-decision.ts';
-import type { FirstOffers } from '../../serving/first-offers.ts';
 import { WavePlanner } from '../../serving/fleet-decisions.ts';
 import { guardChanges } from '../../serving/guard-changes.ts';
 import { StandingReader } from '../../serving/read-standings.ts';
-import type { NodeState, WarmUp } from '../../serving/readiness.ts';
 import { type Config, reachableHost } from '../../settings/settings.ts';
-import type { DiskSnapshots } from '../../store/disk-snapshots.ts';
 import type { Ledger } from '../../store/ledger.ts';
 import type { ChannelRevision } from '../../store/ledger-terms.ts';
 import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
@@ -58,35 +50,9 @@ import {
   IN_FLIGHT_WAIT_MS_MAX,
   rememberRecorded,
 } from '../assemble/shared-parts.ts';
-import { fromSetting, reloadable, type Stores } from '../assemble/stores.ts';
+import { fromSetting, reloadable } from '../assemble/stores.ts';
 import { type WatchedStores, watchStores } from '../assemble/watch-stores.ts';
 import { assembleBackground } from './background-process.ts';
-
-type Serving = {
-  /** Handlers of the service's port. */
-  readonly handlers: Pick<ServerOptions, 'direct' | 'router'>;
-  /** Handler of the admin address, if this process serves one. */
-  readonly adminRouter: RequestHandler | undefined;
-  /** Serves changes that another process of the node has made. */
-  follow(changes: readonly ChannelRevision[]): Promise<void>;
-  /** Returns whether this process can decide, and which stores it lacks. */
-  state(): Promise<NodeState>;
-  /** Makes this process not ready, and each reply its connection's last. */
-  drain(): void;
-  /** Ledger and propagation with which rollout plans change releases. */
-  readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
-  /** Starts to follow changes of other nodes. */
-  start(): void;
-  /** Makes this process not ready, and ends the waits of edges. */
-  close(): void;
-  readonly refresher: CatalogRefresher;
-  readonly knownPoll: ChannelDirectoryPoll;
-  readonly warmUp: WarmUp;
-  readonly diskSnapshots: DiskSnapshots;
-  readonly traffic: Traffic;
-  readonly keyUses: KeyUses;
-  readonly notes: NotesRenderer;
-};
 
 type ServingOptions = {
   readonly config: Config;
@@ -106,8 +72,10 @@ type ServingOptions = {
   readonly tracing: Tracing | undefined;
 };
 
+type Serving = ReturnType<typeof assembleServing>;
+
 /** Assembles everything that answers requests; starts nothing. */
-function assembleServing(options: ServingOptions): Serving {
+function assembleServing(options: ServingOptions) {
   const rareLog = new RareLog(options.log);
   const devices = assembleDeviceSide({ ...options, rareLog });
   const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
@@ -123,19 +91,25 @@ function assembleServing(options: ServingOptions): Serving {
   const parts = { ...devices, rareLog, guarded, propagate, keyUses, edgeRoutes: followed.routes };
   return {
     ...assembleHandlers(options, parts),
+    /** Starts to follow changes of other nodes. */
     start() {
       // Before the first request: an announcement that arrives while a channel loads must not be missed.
       refresher.start(options.stores.engine);
       knownPoll.start(options.stores.engine);
       followed.index.start(options.stores.engine);
     },
+    /** Makes this process not ready, and ends the waits of edges. */
     close() {
       readiness.drain();
       followed.index.stop();
     },
+    /** Ledger and propagation with which rollout plans change releases. */
     changes: { ledger: guarded, propagate },
-    follow: (changes) => followChanges(catalogs, changes),
+    /** Serves changes that another process of the node has made. */
+    follow: (changes: readonly ChannelRevision[]) => followChanges(catalogs, changes),
+    /** Returns whether this process can decide, and which stores it lacks. */
     state: () => health.state(),
+    /** Makes this process not ready, and each reply its connection's last; it still accepts connections. */
     drain() {
       readiness.drain();
       traffic.endConnections();
@@ -156,7 +130,7 @@ type Parts = DeviceSide & {
 function assembleHandlers(
   { config, secrets, metrics, stores, fleet, readMetrics, address, worker }: ServingOptions,
   parts: Parts,
-): Pick<Serving, 'handlers' | 'adminRouter'> {
+) {
   const { rareLog, catalogs, guarded: ledger, propagate, traffic, keyUses, notes } = parts;
   const { check, firstOffers, gate } = parts;
   const { engine } = stores;
@@ -224,28 +198,24 @@ function assembleHandlers(
       });
   const isAdminHere = isConsoleApart && !isConsoleElsewhere;
   return {
+    /** Handlers of the service's port. */
     handlers: {
       direct: directHandlers(parts.updaters),
       router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
+    /** Handler of the admin address, if this process serves one. */
     adminRouter: isAdminHere
       ? createRouter([...healthOfNode, ...assembleReference(address), ...forPeople], traffic)
       : undefined,
   };
 }
 
-export type Service = {
+export type Service = Pick<Serving, 'state' | 'follow' | 'drain'> & {
   /** Base URL of the service, for the log and for feeds. */
   readonly address: string;
   readonly port: number;
   /** Port of the admin address, if this process serves it. */
   readonly adminPort: number | undefined;
-  /** Returns whether this process can decide, and which stores it lacks. */
-  state(): Promise<NodeState>;
-  /** Serves changes that another process of the node has made. */
-  follow(changes: readonly ChannelRevision[]): Promise<void>;
-  /** Makes this process not ready, and each reply its connection's last; it still accepts connections. */
-  drain(): void;
   /** Uses the settings that may change at run time. Never rejects. */
   reload(config: Config): Promise<void>;
   /** Stops accepting connections; open ones are still served. */
@@ -353,7 +323,7 @@ async function startServers(
   front: Pick<ServerOptions, 'engine' | 'connectionLimit'>,
   config: Config,
   sharedPort: number | undefined,
-  { handlers, adminRouter }: Pick<Serving, 'handlers' | 'adminRouter'>,
+  { handlers, adminRouter }: Serving,
 ): Promise<{ readonly server: Server; readonly admin: Server | undefined }> {
   const server = await fromSetting('HOST, PORT', () =>
     startServer({
@@ -391,17 +361,10 @@ function assembleFollowed({
   fleet,
   catalogs,
   firstOffers,
-}: {
-  readonly config: Config;
-  readonly secrets: Secrets;
-  readonly log: Log;
-  readonly rareLog: RareLog;
-  readonly metrics: Metrics;
-  readonly stores: Pick<Stores, 'ledger' | 'engine' | 'report'>;
-  readonly fleet: Pick<Fleet, 'labels' | 'clock'>;
-  readonly catalogs: Catalogs;
-  readonly firstOffers: FirstOffers;
-}): { readonly routes: readonly Route[]; readonly index: EdgeIndex } {
+}: ServingOptions & Pick<Parts, 'rareLog' | 'catalogs' | 'firstOffers'>): {
+  readonly routes: readonly Route[];
+  readonly index: EdgeIndex;
+} {
   const { ledger, engine } = stores;
   const now = () => fleet.clock.now();
   const index = new EdgeIndex({ ledger, now, metrics, log: rareLog });

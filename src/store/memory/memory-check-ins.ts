@@ -9,15 +9,7 @@ import { type CheckInPack, packBytes, unpackCheckIns } from '../../domain/fleet/
 import type { CheckInBatch, CheckInQueue } from '../check-in-queue.ts';
 
 /** Creates a queue of `bytesMax`; `now` is monotonic milliseconds, `assertOpen` throws if closed. */
-export function createMemoryCheckIns(
-  now: () => number,
-  bytesMax: number,
-  assertOpen: () => void,
-): {
-  readonly queue: CheckInQueue;
-  /** Empties the queue and ends all waits. Call it when `assertOpen` already throws. */
-  close(): void;
-} {
+export function createMemoryCheckIns(now: () => number, bytesMax: number, assertOpen: () => void) {
   const batches = new Batches(now);
   const sleepers = new Sleepers();
 
@@ -76,6 +68,7 @@ export function createMemoryCheckIns(
   };
   return {
     queue,
+    /** Empties the queue and ends all waits. Call it when `assertOpen` already throws. */
     close() {
       batches.clear();
       sleepers.wakeAll();
@@ -84,11 +77,9 @@ export function createMemoryCheckIns(
 }
 
 type Waiting = { readonly pack: CheckInPack; readonly bytes: number; readonly appendedAt: number };
-type Taken = {
+type Taken = Omit<Waiting, 'pack'> & {
   readonly batch: CheckInBatch;
   readonly number: number;
-  readonly bytes: number;
-  readonly appendedAt: number;
   takenAt: number;
 };
 

@@ -135,26 +135,18 @@ function nextSize(count: number, length: number): number {
 
 const SPACE = 32;
 
-/** Difference between an index and a known one. */
-type EntriesDifference = {
-  /** Number of equal entries at the beginning. */
-  readonly first: number;
-  /** Number of further equal entries at the end. */
-  readonly last: number;
-  /** Entries between them, as `parseEntries` reads them. */
-  readonly between: string;
-  /** Entries of the known index in their place. */
-  readonly instead: string;
-};
-
 /** Compares two texts of entries, which are separated by spaces. */
-export function compareEntries(text: string, known: string): EntriesDifference {
+export function compareEntries(text: string, known: string) {
   const head = commonHead(text, known);
   const tail = commonTail(text, known, head.length);
   return {
+    /** Number of equal entries at the beginning. */
     first: head.count,
+    /** Number of further equal entries at the end. */
     last: tail.count,
+    /** Entries between them, as `parseEntries` reads them. */
     between: partBetween(text, head, tail),
+    /** Entries of the known index in their place. */
     instead: partBetween(known, head, tail),
   };
 }

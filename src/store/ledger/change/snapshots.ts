@@ -1,6 +1,5 @@
 // SQL that reads the snapshot of what a channel serves.
 
-import type { ChannelUpdateMode } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type { ServingSnapshot } from '../../../domain/decision/serving-snapshot.ts';
 import type { SnapshotLookup } from '../../ledger-terms.ts';
@@ -9,18 +8,9 @@ import type { ReleaseEdition } from '../../snapshot/snapshot-index.ts';
 import { isoText, jsonObject, SNAPSHOT_ARTIFACTS_JSON } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 
-type Row = {
-  readonly appId: string;
-  readonly appRef: string;
+type Row = Omit<ServingSnapshot, 'channelId' | 'releases'> & {
   /** Null if the app has no such channel. */
   readonly channelId: string | null;
-  readonly channel: string;
-  readonly epoch: number;
-  readonly revision: number;
-  readonly updateMode: ChannelUpdateMode;
-  readonly minimumSupportedVersion: string | null;
-  readonly requireSignature: boolean;
-  readonly follows: string | null;
   readonly entries: string;
 };
 

@@ -61,16 +61,11 @@ export async function migrate(database: Pick<Database, 'transaction'>): Promise<
   }
 }
 
-/** Migration numbers; 0 is a database without the schema. */
-type SchemaState = {
-  readonly applied: number;
-  readonly known: number;
-  /** Why this program can neither use nor upgrade the database; undefined if it can. */
-  readonly refusal: Error | undefined;
-};
-
-/** Returns the newest applied and the newest known migration. Changes nothing. */
-export async function readSchema(sql: Sql): Promise<SchemaState> {
+/**
+ * Returns the numbers of the newest applied and the newest known migration, 0 for a database without the
+ * schema. Changes nothing.
+ */
+export async function readSchema(sql: Sql) {
   const known = newestOf(await listMigrations());
   const text = `SELECT to_regclass('sluice_migrations') IS NOT NULL AS "isThere"`;
   const [row] = await sql.query<{ isThere: boolean }>(text);

@@ -3,13 +3,9 @@
 
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type {
-  Release,
-  ReleaseStatus,
-  Targeting,
-  WithdrawnRelease,
-} from '../../../contract/resource.ts';
+import type { Release, WithdrawnRelease } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
+import type { SnapshotRelease } from '../../../domain/decision/serving-snapshot.ts';
 import { obstacleToWithdrawal } from '../../../domain/release/withdrawal.ts';
 import { guardFindings } from '../../../domain/rollout/plan-findings.ts';
 import type {
@@ -210,15 +206,8 @@ export const PROMOTE: Change<NewPromotion, Release, PromotionPlace> = {
 };
 
 /** Release as the audit stores it. */
-type FoundRelease = {
-  readonly id: string;
-  readonly version: string;
+type FoundRelease = Omit<SnapshotRelease, 'edition' | 'offered' | 'followed' | 'artifacts'> & {
   readonly source: 'api' | 'webhook';
-  readonly status: ReleaseStatus;
-  readonly rolloutPct: number;
-  readonly targets: Targeting | null;
-  readonly createdAt: string;
-  readonly notes: string;
   readonly artifacts: readonly NewArtifact[];
 };
 
