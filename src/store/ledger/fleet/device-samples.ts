@@ -18,13 +18,8 @@ const HASH_MIN = -(2 ** 31);
 const HASHES = 2 ** 32;
 
 /** Device as the statement returns it; unknown values are empty texts. */
-type Item = Pick<SampledDevice, 'deviceId' | 'channel' | 'platform'> & {
-  readonly version: string;
-  readonly arch: string;
-  readonly client: string;
-  readonly bundle: string;
-  readonly labels: string;
-};
+type Item = Pick<SampledDevice, 'deviceId' | 'channel' | 'platform'> &
+  Record<'version' | 'arch' | 'client' | 'bundle' | 'labels', string>;
 
 const ITEM = jsonObject<Item>({
   deviceId: 'device_id',
@@ -115,24 +110,17 @@ function deviceOf({ version, arch, client, bundle, labels, ...device }: Item): S
   };
 }
 
-type FleetSample = {
-  /** Table expression named `devices`, for statements whose $1 is the app's id. */
-  readonly from: string;
-  /** Number of the app's devices. */
-  readonly total: number;
-  /** Whether the sample is the whole fleet. */
-  readonly isWhole: boolean;
-};
-
 /** Minimum number of devices for an estimate. */
 const SAMPLE_DEVICES_MIN = 2000;
 
 /**
  * Returns a sample of an app's devices, for counts on columns without an index, which would slow every
- * check-in. A small fleet is its own sample. A large one is sampled by table pages, the same each time; where
- * those hold too few of the app's devices, by the first devices in the order of ids.
+ * check-in: `from` is a table expression named `devices`, for statements whose $1 is the app's id; `total` is
+ * the number of the app's devices. A small fleet is its own sample (`isWhole`). A large one is sampled by
+ * table pages, the same each time; where those hold too few of the app's devices, by the first devices in the
+ * order of ids.
  */
-export async function fleetSample(sql: Sql, appId: string): Promise<FleetSample> {
+export async function fleetSample(sql: Sql, appId: string) {
   const [size] = await sql.query<{ total: number; pages: number }>(
     `SELECT coalesce(sum(devices), 0)::float8 AS total, (${TABLE_PAGES})::float8 AS pages
      FROM fleet_counts WHERE app_id = $1`,
