@@ -6,7 +6,7 @@ import { call } from '../api/call.ts';
 import { addPasskey, KNOWS_PASSKEYS } from '../api/passkey.ts';
 import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
-import { Form } from '../form/form.tsx';
+import { Form, useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { useAction } from '../hook/use-action.ts';
@@ -16,7 +16,7 @@ import { Card, Empty } from '../part/card.tsx';
 import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
 import { Name, StrongName } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
-import { PASSWORD_HINT } from '../session/account-field.tsx';
+import { PasswordField } from '../session/account-field.tsx';
 import { useSession } from '../session/use-session.ts';
 
 /** Section for the account. */
@@ -39,40 +39,23 @@ export function AccountSettings() {
   );
 }
 
+const NO_PASSWORDS = { current: '', next: '' };
+
 function PasswordCard({ email }: { email: string }) {
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
+  const { values, setValues, field } = useFields(NO_PASSWORDS);
   const [isChanged, setChanged] = useState(false);
   const change = async () => {
     setChanged(false);
-    await call('POST', 'password', { current, next });
-    setCurrent('');
-    setNext('');
+    await call('POST', 'password', values);
+    setValues(NO_PASSWORDS);
     setChanged(true);
   };
   return (
     <Card title="Password">
       <p class="hint">Signed in as {email}. Your other sessions end when it changes.</p>
       <Form send="Change password" onSend={change}>
-        <Field
-          name="current"
-          label="Current password"
-          type="password"
-          complete="current-password"
-          value={current}
-          onInput={setCurrent}
-          isRequired
-        />
-        <Field
-          name="next"
-          label="New password"
-          type="password"
-          complete="new-password"
-          value={next}
-          onInput={setNext}
-          hint={PASSWORD_HINT}
-          isRequired
-        />
+        <PasswordField label="Current password" {...field('current')} />
+        <PasswordField label="New password" isNew {...field('next')} />
         {isChanged && <Notice tone="good">Your password was changed.</Notice>}
       </Form>
     </Card>
