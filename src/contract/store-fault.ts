@@ -12,6 +12,8 @@ export type UnavailableStore = 'ledger' | 'engine' | 'upstream' | 'process';
 /** Fault of a store: what is wrong, to be said after the store's name, and what to do. */
 type FaultWords = { readonly why: string; readonly remedy: string };
 
+const words = (why: string, remedy: string): FaultWords => ({ why, remedy });
+
 const NAMES: Readonly<Record<UnavailableStore, string>> = {
   ledger: 'PostgreSQL',
   engine: 'Redis',
@@ -19,65 +21,47 @@ const NAMES: Readonly<Record<UnavailableStore, string>> = {
   process: 'this process is busy',
 };
 
-const FULL = { why: 'has no room left on its disk', remedy: 'make room' };
-const LOGIN = {
-  why: 'refuses the login',
-  remedy: 'check the account and the password of the address',
-};
-const SLOW = {
-  why: 'does not answer in time',
-  remedy: 'look at its load, and at the network on the way',
-};
-const LOST = { why: 'has closed the connection', remedy: 'look at its log' };
-const REFUSED = {
-  why: 'refuses the connection',
-  remedy: 'see that it runs, and that host and port are right',
-};
-const UNKNOWN_HOST = {
-  why: 'is at a host whose name is not known',
-  remedy: 'check the host of the address',
-};
-const UNREACHABLE = {
-  why: 'is at a host that cannot be reached',
-  remedy: 'look at the network on the way',
-};
-const STARTING = { why: 'is starting or stopping', remedy: 'wait, or look at its log' };
-const STANDBY = {
-  why: 'is a standby, which refuses writes',
-  remedy: 'let the address lead to the primary',
-};
-const MEMORY = { why: 'has no memory left', remedy: 'give it more, or look for what fills it' };
-const UNWRITABLE = {
-  why: 'cannot write to its disk',
-  remedy: 'make room there, and look at its log',
-};
-const READ_ONLY = {
-  why: 'refuses writes: it is read-only, or a standby',
-  remedy: 'let the address lead to the primary, or make room: managed databases are read-only then',
-};
-const ALONE = {
-  why: 'refuses writes: too few of its replicas are there',
-  remedy: 'look at its replicas, and at min-replicas-to-write',
-};
-const DENIED = { why: 'refuses the account what it needs', remedy: 'grant it' };
+const FULL = words('has no room left on its disk', 'make room');
+const LOGIN = words('refuses the login', 'check the account and the password of the address');
+const SLOW = words('does not answer in time', 'look at its load, and at the network on the way');
+const LOST = words('has closed the connection', 'look at its log');
+const REFUSED = words(
+  'refuses the connection',
+  'see that it runs, and that host and port are right',
+);
+const UNKNOWN_HOST = words('is at a host whose name is not known', 'check the host of the address');
+const UNREACHABLE = words('is at a host that cannot be reached', 'look at the network on the way');
+const STARTING = words('is starting or stopping', 'wait, or look at its log');
+const STANDBY = words('is a standby, which refuses writes', 'let the address lead to the primary');
+const MEMORY = words('has no memory left', 'give it more, or look for what fills it');
+const UNWRITABLE = words('cannot write to its disk', 'make room there, and look at its log');
+const READ_ONLY = words(
+  'refuses writes: it is read-only, or a standby',
+  'let the address lead to the primary, or make room: managed databases are read-only then',
+);
+const ALONE = words(
+  'refuses writes: too few of its replicas are there',
+  'look at its replicas, and at min-replicas-to-write',
+);
+const DENIED = words('refuses the account what it needs', 'grant it');
 
 /** Words by the code of a system or SQLSTATE, or by its class (two characters). */
 const BY_CODE: Readonly<Record<string, FaultWords>> = {
   '53100': FULL,
   '53200': MEMORY,
-  '53300': { why: 'takes no more connections', remedy: 'raise max_connections' },
+  '53300': words('takes no more connections', 'raise max_connections'),
   '28': LOGIN,
-  '3D000': {
-    why: 'has no database of this name',
-    remedy: 'check the address, or make it: createdb --owner=ACCOUNT NAME',
-  },
+  '3D000': words(
+    'has no database of this name',
+    'check the address, or make it: createdb --owner=ACCOUNT NAME',
+  ),
   '42501': DENIED,
-  '55000': {
-    why: 'lets nobody into the database',
-    remedy: 'wait for the restore to end, or allow it: ALTER DATABASE NAME ALLOW_CONNECTIONS true',
-  },
+  '55000': words(
+    'lets nobody into the database',
+    'wait for the restore to end, or allow it: ALTER DATABASE NAME ALLOW_CONNECTIONS true',
+  ),
   '57014': SLOW,
-  '55P03': { why: 'has the row locked by another call', remedy: 'wait' },
+  '55P03': words('has the row locked by another call', 'wait'),
   '57': STARTING,
   '25006': READ_ONLY,
   ENOSPC: FULL,
@@ -102,9 +86,9 @@ const BY_TEXT: readonly (readonly [RegExp, FaultWords])[] = [
   [/\bNOREPLICAS\b/, ALONE],
   [/^NOPERM/, DENIED],
   [/^(WRONGPASS|NOAUTH)|invalid password|username-password pair/, LOGIN],
-  [/^LOADING/, { why: 'is loading its data', remedy: 'wait' }],
+  [/^LOADING/, words('is loading its data', 'wait')],
   [/^MASTERDOWN|takes writes|is a standby/, STANDBY],
-  [/^CLUSTERDOWN/, { why: 'has lost a part of its cluster', remedy: 'look at its nodes' }],
+  [/^CLUSTERDOWN/, words('has lost a part of its cluster', 'look at its nodes')],
   [/time(d)? ?out|timeout/i, SLOW],
   [/closed|terminated|not queryable|isn't writeable|ended/i, LOST],
 ];

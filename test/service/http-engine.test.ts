@@ -119,11 +119,13 @@ describe('a node of several processes', () => {
     ]);
     const all = ['admin', 'background', 'supervisor', 'worker-1'].map((name) => `node ${name}`);
     const { url } = adminAddress(logLines(node.output()));
-    await eventually(
-      'every process tells its engine',
-      async () => (await labelsOf(url)).length === all.length,
-    );
-    expect(await labelsOf(url)).toEqual(all);
+    // A process that is busy is left out of an answer.
+    let labels: readonly string[] = [];
+    await eventually('every process tells its engine', async () => {
+      labels = await labelsOf(url);
+      return labels.length === all.length;
+    });
+    expect(labels).toEqual(all);
   });
 
   it('with WORKERS above 1 starts where Node can share a port, and else is refused in one line', async () => {
