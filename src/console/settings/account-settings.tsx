@@ -137,7 +137,7 @@ function AddDialog(props: { onAdded: () => Promise<void>; onClose: () => void })
   const [name, setName] = useState('');
   const add = async () => {
     await addPasskey(name);
-    await onAdded();
+    void onAdded();
   };
   return (
     <FormDialog title="Add a passkey" verb="Continue" onSend={add} onClose={onClose}>
@@ -161,7 +161,7 @@ function RenameDialog(props: PasskeyDialogProps & { onRenamed: () => Promise<voi
   const [name, setName] = useState(passkey.name);
   const rename = async () => {
     await call('PATCH', `account/passkeys/${passkey.id}`, { name });
-    await onRenamed();
+    void onRenamed();
   };
   return (
     <FormDialog title="Rename passkey" verb="Rename" onSend={rename} onClose={onClose}>
