@@ -2,7 +2,7 @@
 // to be proved, and links to recipients of mails, which work again to stop those. Here they are made and
 // looked up; what using one does stands with its noun.
 
-import type { IssuedReset } from '../contract/console.ts';
+import type { IssuedLink } from '../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { OfferedMail } from '../contract/notification.ts';
@@ -53,7 +53,7 @@ type OneTimeLinksDependencies = {
   readonly mail: (
     kind: PageKind,
     email: string,
-    link: IssuedReset,
+    link: IssuedLink,
     atMs: number,
   ) => NewMail | undefined;
   readonly now: () => number;
@@ -104,7 +104,7 @@ export class OneTimeLinks {
     const { token, hash } = createToken();
     const atMs = now();
     const expiresAt = isoTime(atMs + lifetimeMs);
-    const issued: IssuedReset = { url: `${base}/console/${path}/${token}`, expiresAt };
+    const issued: IssuedLink = { url: `${base}/console/${path}/${token}`, expiresAt };
     return {
       issued,
       stored: { tokenHash: hash, at: isoTime(atMs), expiresAt },
@@ -122,7 +122,7 @@ export class OneTimeLinks {
     of: LinkedAccount,
     actor: Actor,
     base: string,
-  ): Promise<Outcome<IssuedReset>> {
+  ): Promise<Outcome<IssuedLink>> {
     const { ledger, throttle } = this.dependencies;
     if (kind === 'reset' && actor.kind !== 'admin-token') return fail('forbidden');
     const limited = 'email' in of ? undefined : await throttle.admitLink(of.organizationId);

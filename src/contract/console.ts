@@ -87,8 +87,8 @@ export type ConsoleAnswers = {
   'POST session/passkey': SessionState;
   'GET recovery': OpenReset;
   'POST recovery': SessionState;
-  'POST accounts/recover': IssuedReset;
-  'POST members/recover': IssuedReset;
+  'POST accounts/recover': IssuedLink;
+  'POST members/recover': IssuedLink;
   'POST setup': SessionState;
   'POST setup/organization': Organization;
   'POST password': NoContent;
@@ -100,7 +100,7 @@ export type ConsoleAnswers = {
   'POST oidc/join': { readonly to: string };
   'GET password-reset': OpenReset;
   'POST password-reset': SessionState;
-  'POST accounts/reset-password': IssuedReset;
+  'POST accounts/reset-password': IssuedLink;
 
   'POST organizations': Organization;
   'PATCH organizations': Omit<Organization, 'requireSecondFactor'> & {
@@ -242,7 +242,7 @@ export type OpenReset = { readonly email: string };
 type PasskeyList = { readonly passkeys: readonly Passkey[]; readonly unavailable?: string };
 
 /** A new link for a password or for lost passkeys; shown only once. */
-export type IssuedReset = { readonly url: string; readonly expiresAt: string };
+export type IssuedLink = { readonly url: string; readonly expiresAt: string };
 
 export type MemberList = {
   readonly members: readonly Member[];

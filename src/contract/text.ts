@@ -1,7 +1,7 @@
 // Texts that the service can store, and times, words and names as they are written.
 
-// Storable texts: PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. A
-// name that cannot be stored does not exist, which is an answer and no fault of the database.
+// PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. A name that cannot be stored does
+// not exist, which is an answer and no fault of the database.
 
 const REPLACEMENT = '\ufffd';
 

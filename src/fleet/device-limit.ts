@@ -19,7 +19,7 @@ import { type Asker, Batcher } from '../flow/batcher.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DeviceRates, RateDecision } from '../store/engine.ts';
 
-export type LimitDevicesOptions = {
+export type DeviceLimitOptions = {
   readonly engine: DeviceRates;
   /** Whether other processes serve the same devices. */
   readonly isShared: boolean;
@@ -61,7 +61,7 @@ export class DeviceLimit {
   /** What the clock showed at the latest request, with a fraction. */
   readMs = 0;
 
-  constructor(private readonly options: LimitDevicesOptions) {
+  constructor(private readonly options: DeviceLimitOptions) {
     const { engine, isShared, capacity, busyCapacity } = options;
     this.clock = options.now ?? (() => performance.now());
     this.windows = new SlidingWindowLimiter({
