@@ -18,9 +18,9 @@ export type Visitor = {
   readonly requestId?: string | undefined;
 };
 
-/** Admin token by which the operator came in. */
+/** Admin token that the operator presented. */
 type PresentedToken = {
-  /** Hash that distinguishes it from others. */
+  /** Hash that distinguishes this token from other admin tokens. */
   readonly hash: string;
   /** Returns whether it is still accepted: tokens are rotated while the service runs. */
   readonly isAccepted: () => boolean;
@@ -30,8 +30,8 @@ export class Access {
   constructor(private readonly ledger: Pick<Ledger, 'findAccessRight' | 'findAppAccessRight'>) {}
 
   /**
-   * Returns the visitor's right. For a visitor who is no member, the target is unknown. A session without the
-   * second factor that the organization asks for has none.
+   * Returns the visitor's right if it includes `role`. A visitor who is not a member gets the same refusal as
+   * for an unknown target. A session that lacks the second factor which the organization demands is refused.
    */
   async to(visitor: Visitor, target: AccessTarget, role: Role): Promise<Outcome<AccessRight>> {
     const { account, isStrong } = visitor.session ?? {};
@@ -50,7 +50,7 @@ function atLeast<Found extends AccessRight>(role: Role, right: Outcome<Found>): 
   return ROLES.indexOf(right.role) <= ROLES.indexOf(role) ? right : fail('forbidden');
 }
 
-/** Returns the operator who presents an admin token; undefined if the token is none. */
+/** Returns the operator who presents an admin token; undefined if the token is not accepted. */
 export function operatorBy(
   token: string,
   accounts: Pick<Accounts, 'isAdminToken'>,

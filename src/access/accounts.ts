@@ -29,23 +29,23 @@ import type { Passwords } from './passwords.ts';
 import type { Client, KnownBrowsers, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 import { createToken, tokenHash } from './token.ts';
 
-/** New session; its token cannot be read anywhere else. */
+/** New session. Only this value has its token: the ledger stores the hash alone. */
 export type SignedIn = {
   readonly account: Account;
   readonly hasPassword: boolean;
   readonly token: string;
   /** Cookie that identifies the browser from then on. */
   readonly browser: string;
-  /** Whether the session fulfils the demand for a second factor. */
+  /** Whether the session satisfies an organization that demands a second factor. */
   readonly isStrong: boolean;
 };
 
-/** Account whose password was right, and which has to show a passkey as well. */
+/** Account whose password was right, and whose owner must show a passkey as well. */
 export type AwaitsPasskey = {
   readonly awaits: { readonly id: string; readonly passwordHash: string };
 };
 
-/** How a session is opened. `isNew`: the account was not this person's before. */
+/** How a session is opened. `isNew`: the account belongs to this person only since this request. */
 type Opened = {
   readonly openedBy: SessionOpener;
   readonly secondFactor: boolean;
@@ -69,9 +69,9 @@ type AccountsDependencies = {
   readonly gate: SignInGate;
   /** Returns the admin tokens that are accepted now. */
   readonly adminTokens: () => readonly string[];
-  /** Whether passwords let in; they always do for the first account and after the operator's link. */
+  /** Whether people can sign in with passwords. The first account and the operator's link always can. */
   readonly arePasswordsOn: boolean;
-  /** Returns the mail that tells a person of a sign-in from a browser that the account had not. */
+  /** Returns the mail about a sign-in from a browser that is new to the account, if mails are sent. */
   readonly newBrowserMail: (email: string, address: string, atMs: number) => NewMail | undefined;
   readonly now: () => number;
 };
@@ -134,7 +134,7 @@ export class Accounts {
 
   /**
    * Creates the first organization for the holder of the admin token, owned by the account of the session. A
-   * wrong token is no 401, which would be about the session.
+   * wrong token is not answered with 401, which would mean that the session is invalid.
    */
   async setUpAs(
     session: Session,
@@ -215,8 +215,8 @@ export class Accounts {
   }
 
   /**
-   * Opens a session for an account whose password was just verified, unless it has changed since. An account
-   * with passkeys awaits one. `isNew`: the account was not this person's before.
+   * Opens a session for an account whose password was just verified, unless the password has changed since.
+   * For an account with passkeys it opens none, and returns that the passkey is still to be shown.
    */
   async begin(
     account: Account & { readonly passwordHash: string },
@@ -232,8 +232,8 @@ export class Accounts {
   }
 
   /**
-   * Opens a session for an account that a provider has just let in; that is enough also with passkeys.
-   * `wrongLogin`: meanwhile the account is no longer that of the identity.
+   * Opens a session for an account that a provider has just identified; such an account needs no passkey,
+   * even if it has some. `wrongLogin`: the identity no longer belongs to the account.
    */
   async beginByProvider(
     { account, identity, isNew }: Pick<Entered, 'account' | 'identity' | 'isNew'>,
@@ -263,7 +263,7 @@ export class Accounts {
     return this.signedIn(account, begun, opened);
   }
 
-  /** Makes a session, with a mail to the person if the account had not this browser. */
+  /** Makes the data of a session, with a mail to the person if the browser is new to the account. */
   private async newSession(
     { email }: Account,
     { address, agent, browser }: Client,
@@ -286,7 +286,7 @@ export class Accounts {
     return { token, session };
   }
 
-  /** Returns what the browser of a new session gets. */
+  /** Returns what the browser gets for a new session. */
   private async signedIn(
     account: Account & { readonly passwordHash: string | null },
     { token, session }: Awaited<ReturnType<Accounts['newSession']>>,
@@ -333,7 +333,7 @@ export type Session = {
   /** Null for an account without a password. */
   readonly passwordHash: string | null;
   readonly hasPassword: boolean;
-  /** Whether it fulfils the demand for a second factor. */
+  /** Whether the session satisfies an organization that demands a second factor. */
   readonly isStrong: boolean;
 };
 

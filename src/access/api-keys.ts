@@ -29,7 +29,7 @@ const LOOKUPS_WAITING_MAX = 1000;
 
 /** Authenticated caller of an operation. */
 export type Principal = {
-  /** Apps that it may name. */
+  /** Apps that the caller may name. */
   readonly scope: TenantScope;
   readonly actor: Actor;
 };
@@ -44,8 +44,8 @@ export class AuthenticateKey {
   ) {}
 
   /**
-   * Returns the caller of a secret. A missing, invalid, revoked or expired one gets the same refusal.
-   * `address` is the client's; the audit log has the request's id.
+   * Returns the caller of a secret. A missing, invalid, revoked or expired secret gets the same refusal.
+   * `address` is the client's IP address; `requestId` goes into the audit log.
    */
   async authenticate(
     secret: string | undefined,
@@ -69,8 +69,8 @@ export class AuthenticateKey {
   }
 }
 
-// Last uses of API keys: noted during authentication and written a little later, off the request's path. Uses
-// from one IP address are written once a minute, from another within a second, and the last always.
+// Last uses of API keys: noted during authentication and written a little later, off the request's path: from
+// the same IP address at most once a minute, from another within a second, and the last use always.
 
 const INTERVAL_MS = 1000;
 const QUIET_MS = 60_000;
@@ -80,7 +80,7 @@ const KEYS_MAX = 10_000;
 type Use = { readonly at: number; readonly from: string };
 
 export class KeyUses {
-  /** Latest use of each key that was written, or is about to be. */
+  /** Latest use of each key that was written or is in `pending`. */
   private readonly noted = new LRUCache<string, Use>({ max: KEYS_MAX });
   /** Uses to write next. */
   private pending = new Map<string, Use>();
@@ -114,7 +114,7 @@ export class KeyUses {
     await this.write(Number.POSITIVE_INFINITY);
   }
 
-  /** Writes the pending uses, and later uses of keys whose noted use is not after `quietSince`. */
+  /** Writes the pending uses, and those of `later` whose key was last noted at `quietSince` or earlier. */
   private async write(quietSince: number): Promise<void> {
     for (const [keyId, use] of this.later) {
       if ((this.noted.get(keyId)?.at ?? 0) > quietSince) continue;
@@ -146,7 +146,7 @@ export class KeyUses {
 
 type Counter = Pick<Engine, 'countRequest'>;
 
-/** Counts a request of a key; returns whether it is within the limit. `alone` counts without other nodes. */
+/** Counts a request of a key; returns whether it is within the limit. `alone` counts for this node only. */
 export async function limitManagement(
   engine: Counter,
   alone: Counter,
@@ -168,7 +168,7 @@ export async function limitManagement(
 type BearerSecret = {
   /** Complete secret, shown once. */
   readonly secret: string;
-  /** Public part of the secret, which makes a leaked one recognisable and is the key of the look-up. */
+  /** Public part of the secret: identifies it in the ledger, and makes a leaked secret recognisable. */
   readonly prefix: string;
   /** Lower-case hex SHA-256 of the whole secret. */
   readonly hash: string;
@@ -188,7 +188,7 @@ export function createBearerSecret(word: SecretWord): BearerSecret {
   return { secret, prefix, hash: hashSecret(secret) };
 }
 
-/** Returns the public part of a presented secret; undefined if it does not have the form of one. */
+/** Returns the public part of a presented secret; undefined if the text is not of a secret's form. */
 export function prefixOfSecret(word: SecretWord, secret: string): string | undefined {
   const isOne = secret.startsWith(word) && REST.test(secret.slice(word.length));
   return isOne ? secret.slice(0, word.length + PREFIX_REST_LENGTH) : undefined;

@@ -1,9 +1,9 @@
-// Short words for a browser, from its `User-Agent`: a person recognises a session by them. They prove
-// nothing, because the client writes the header.
+// Short name for a browser, from its `User-Agent`, by which a person recognises a session. It proves nothing,
+// because the client writes the header.
 
 type Names = readonly (readonly [mark: RegExp, name: string])[];
 
-/** The first that fits counts: browsers name those that they descend from as well. */
+/** The first match counts: a browser's header also names the browsers that it descends from. */
 const BROWSERS: Names = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

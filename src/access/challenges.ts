@@ -1,6 +1,6 @@
-// Challenges of passkeys: random texts that an authenticator signs. The service stores none that is open: a
-// signed cookie has it, so that strangers cannot fill a table by asking, every node knows it, and it belongs
-// to one browser. What was answered is stored until it expires, so that it is not answered twice.
+// Challenges of passkeys: random texts that an authenticator signs. The service stores no open challenge: a
+// signed cookie has it, so strangers cannot fill a table by asking, every node can check it, and it belongs
+// to one browser. Answered ones are stored until they expire, so that none is answered twice.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LIMIT } from '../contract/limit.ts';
@@ -13,7 +13,7 @@ export type ChallengePurpose =
   | { readonly for: 'add'; readonly accountId: string }
   /** Signs in by itself, with a passkey of any account. */
   | { readonly for: 'alone' }
-  /** Signs in to this account after its password, whose stored hash had this hash. */
+  /** Signs in to this account after its password; `proof` is the hash of the password's stored hash. */
   | { readonly for: 'second'; readonly accountId: string; readonly proof: string };
 
 export type Challenge = {
@@ -48,7 +48,7 @@ export class Challenges {
     return { challenge: { text, expiresAt }, cookie: `${body}.${signature}` };
   }
 
-  /** Returns the challenge of a cookie; undefined for one that has expired, and for any other text. */
+  /** Returns the challenge of a cookie; undefined if the cookie has expired or is not one of `issue`. */
   async read(cookie: string | undefined): Promise<Signed | undefined> {
     if (cookie === undefined || cookie.length > COOKIE_LENGTH_MAX) return undefined;
     const [body = '', signature = '', ...rest] = cookie.split('.');
@@ -56,7 +56,7 @@ export class Challenges {
     const given = Buffer.from(signature, 'base64url');
     const isRight = given.length === expected.length && timingSafeEqual(given, expected);
     if (!isRight || rest.length > 0) return undefined;
-    // Only `issue` has signed it.
+    // The signature is right, so `issue` wrote this text.
     const challenge = JSON.parse(Buffer.from(body, 'base64url').toString()) as Signed;
     return Date.parse(challenge.expiresAt) > this.dependencies.now() ? challenge : undefined;
   }

@@ -24,7 +24,7 @@ export type MembersDependencies = {
   readonly links: OneTimeLinks;
   readonly throttle: LoginThrottle;
   readonly gate: SignInGate;
-  /** Whether passwords let in. */
+  /** Whether people can sign in with passwords. */
   readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
@@ -41,7 +41,7 @@ export class Members {
 
   /**
    * Invites an email address with a link below the base URL of the console, within the organization's limit
-   * of links. Only this answer has the token.
+   * on links. Only the returned value has the link's token.
    */
   async invite(
     organizationId: string,
@@ -65,9 +65,9 @@ export class Members {
   }
 
   /**
-   * Accepts an invitation and signs in: with a new account or, if the email address has one, with its
-   * password. A wrong password is refused as `invalid`, unless the account has no membership: then it gets
-   * this name and password.
+   * Accepts an invitation and signs in: with a new account or, if the email address has one, as that account
+   * with its password. A wrong password is refused as `invalid`, unless the account has no membership: then
+   * the account gets this name and password.
    */
   async accept(
     request: { readonly token: string; readonly name: string; readonly password: string },
@@ -102,7 +102,7 @@ export class Members {
     return isFailure(accepted) ? accepted : {};
   }
 
-  /** Returns the account that joins; only an account's password joins as that account. */
+  /** Returns the account that joins. An account with memberships joins only with its own password. */
   private async join(
     email: string,
     { name, password }: { readonly name: string; readonly password: string },

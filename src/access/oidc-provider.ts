@@ -1,6 +1,6 @@
-// Client of the OpenID Connect provider: finds its endpoints, sends people there, and takes from its answer
-// who has come. Every answer is bounded in size and time. The provider is asked when people sign in and never
-// before, so that one that is away keeps no node from starting.
+// Client of the OpenID Connect provider: finds its endpoints, makes the address that people are sent to, and
+// reads from the answer who has come. Every answer is bounded in size and time. The provider is called when
+// people sign in and not before, so that a provider that is away does not keep a node from starting.
 
 import * as openid from 'openid-client';
 import { Unavailable } from '../contract/store-fault.ts';
@@ -34,7 +34,7 @@ export type OidcClient = {
   readonly roles: readonly { readonly group: string }[];
 };
 
-/** What is bound to one sign-in, beside the address to come back to. */
+/** Secrets that bind the provider's answer to one sign-in, beside the address to come back to. */
 export type SignInSecrets = {
   readonly state: string;
   readonly nonce: string;
@@ -42,7 +42,7 @@ export type SignInSecrets = {
   readonly verifier: string;
 };
 
-/** Person as the provider describes them, as yet unchecked by the rules of accounts. */
+/** Person as the provider describes them, not yet checked by the rules of accounts. */
 export type DescribedPerson = Identity & {
   readonly email: unknown;
   /** Why the address may be another person's; undefined if the provider calls it verified. */
@@ -57,19 +57,19 @@ type Grant = Awaited<ReturnType<typeof openid.authorizationCodeGrant>>;
 
 /** Longest wait for an answer of the provider. */
 const CALL_SECONDS = 5;
-/** Longest time of one sign-in at the provider, of up to four calls; then another gets its place. */
+/** Longest time for the up to four calls of one sign-in; after it, another sign-in gets its place. */
 const EXCHANGE_MS_MAX = 21_000;
-/** Longest time to find the endpoints, which all sign-ins wait for. */
+/** Longest time to find the endpoints; all sign-ins wait for them. */
 const DISCOVERY_MS_MAX = 6000;
 const ANSWER_BYTES_MAX = 256 * 1024;
 /** Time for which endpoints and keys are kept. */
 const KEPT_MS = 5 * 60_000;
-/** Maximum number of fetches of keys in a minute for tokens that name an unknown one. */
+/** Maximum number of times a minute that keys are fetched for tokens that name an unknown key. */
 const REFETCHES_MAX = 10;
 const REFETCHES_MS = 60_000;
-/** Difference of clocks that is forgiven. */
+/** Difference of clocks that is accepted. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Age from which the client fetches its keys again for a token that names an unknown one. */
+/** Age of the keys from which the library fetches them again for a token that names an unknown key. */
 const REFETCHED_SECONDS = 60;
 const CALLS_RUNNING_MAX = 8;
 const CALLS_WAITING_MAX = 100;
@@ -81,7 +81,7 @@ export class OidcProvider {
   private discovering: Promise<Metadata> | undefined;
   private keys: { readonly cache: Keys; readonly at: number } | undefined;
   private refetches = { count: 0, since: 0 };
-  /** Whether the provider refused the secret in a header, which is where it belongs by default. */
+  /** Whether the client's secret is sent in the body, because the provider refused it in the header. */
   private isSecretPosted = false;
 
   constructor(
@@ -105,8 +105,8 @@ export class OidcProvider {
   }
 
   /**
-   * Returns the person of an answer, given as the address that the browser came back to. The code is used up,
-   * and the token's signature, issuer, audience, nonce and times are checked. Rejects with a `RefusedAnswer`.
+   * Redeems the code of an answer, the address that the browser came back to, and returns the person. Checks
+   * the token's signature, issuer, audience, nonce and times. Rejects with a `RefusedAnswer`.
    */
   async identify(answer: URL, secrets: SignInSecrets): Promise<DescribedPerson> {
     let absence: unknown;
@@ -124,7 +124,7 @@ export class OidcProvider {
     }
   }
 
-  /** Returns the provider's endpoints, which are kept for a while; one call finds them for all who wait. */
+  /** Returns the provider's endpoints, found at most 5 minutes ago; concurrent callers share one call. */
   async discover(): Promise<Metadata> {
     if (this.found !== undefined && this.now() - this.found.at < KEPT_MS) {
       return this.found.metadata;
@@ -150,7 +150,7 @@ export class OidcProvider {
       const config = await demandWithin(finding, DISCOVERY_MS_MAX, hung);
       const metadata = config.serverMetadata();
       const theirs = new URL(metadata.issuer).href;
-      // The library accepts an issuer of many tenants, whose people and groups are anyone's.
+      // The library accepts a multi-tenant issuer, where anybody can create people and groups.
       if (theirs !== new URL(issuer).href) throw refuseIssuer(theirs, issuer);
       this.found = { metadata, at: this.now() };
       return metadata;
@@ -188,7 +188,7 @@ export class OidcProvider {
     const config = this.configure(metadata, fetch);
     const grant = await this.redeem(config, answer, secrets).catch((error: unknown) => {
       if (!isClientRefused(error)) throw error;
-      // Some providers want the secret where it was not put; they have not looked at the code yet.
+      // Some providers want the secret in the other place. They refuse it before they use up the code.
       this.isSecretPosted = !isPosted;
       return this.redeem(this.configure(metadata, fetch), answer, secrets);
     });
@@ -203,7 +203,7 @@ export class OidcProvider {
     const known = this.keys;
     const age = known === undefined ? KEPT_MS : this.now() - known.at;
     if (known !== undefined && age < KEPT_MS) {
-      // By this age the client fetches them again if the token names another one.
+      // At this age of the keys, the library fetches them again if the token names an unknown key.
       const seconds = this.mayRefetch() ? REFETCHED_SECONDS : 0;
       const uat = Math.floor(Date.now() / 1000) - seconds;
       openid.setJwksCache(config, { ...known.cache, uat });
@@ -232,7 +232,7 @@ export class OidcProvider {
     return this.refetches.count < REFETCHES_MAX;
   }
 
-  /** Reads the person off the token, and asks the provider for what the token leaves out. */
+  /** Reads the person from the token, and asks the provider for the claims that the token leaves out. */
   private async describe(config: openid.Configuration, grant: Grant): Promise<DescribedPerson> {
     const token = grant.claims();
     const { issuer, userinfo_endpoint: endpoint } = config.serverMetadata();
@@ -260,8 +260,8 @@ export class OidcProvider {
   }
 
   /**
-   * Returns the groups; a provider that leaves them out of both answers names none. What cannot be read is
-   * refused, because it would take roles away.
+   * Returns the groups of the person: none if the claim is missing from both answers. Refuses a claim that
+   * cannot be read, because reading it as no groups would take roles away.
    */
   private groupsOf(answers: readonly Claims[]): ReadonlySet<string> {
     const { groupsClaim, roles } = this.client;
@@ -282,12 +282,12 @@ export class OidcProvider {
   }
 }
 
-/** Returns whether the issuer is asked without TLS, which the settings accept on loopback only. */
+/** Returns whether the issuer is called without TLS, which the settings accept on loopback only. */
 function isPlain(issuer: string): boolean {
   return issuer.startsWith('http:');
 }
 
-/** Returns a fetch that tells `note` why the provider gave no answer of its own, if it gave none. */
+/** Returns a fetch that calls `note` with the reason if the provider is away: no answer, or a 5xx. */
 function fetchNoting(note: (absence: unknown) => void): openid.CustomFetch {
   return async (url, options) => {
     try {
@@ -295,7 +295,7 @@ function fetchNoting(note: (absence: unknown) => void): openid.CustomFetch {
       if (response.status >= 500) note(new Error(`it answers ${response.status}`));
       return response;
     } catch (error) {
-      // Of several addresses, each with its error, the first one's says most.
+      // If several addresses failed, the first one's error says most.
       note(error instanceof AggregateError ? (error.errors[0] ?? error) : error);
       throw error;
     }
@@ -306,7 +306,7 @@ function hung(ms: number): RefusedAnswer {
   return new RefusedAnswer('away', new Error(`the provider took longer than ${ms} ms`));
 }
 
-/** Makes a call of the library, which follows no redirection. Its bodies are forms, or none. */
+/** Makes a call for the library; follows no redirection. The library's bodies are forms, or absent. */
 const fetchBounded: openid.CustomFetch = async (url, { method, headers, body }) => {
   const answer = await callOut({
     ...{ url, method, body: body == null ? undefined : String(body) },

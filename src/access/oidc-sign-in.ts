@@ -1,6 +1,6 @@
 // Sign-in with an OpenID Connect provider. A sign-in is bound to the browser that began it by a signed
-// cookie, from which state, nonce and verifier follow. Who comes back is let in as the account of issuer and
-// subject; a person whose address is that of an account proves once that it is theirs.
+// cookie, from which state, nonce and verifier are derived. The provider's issuer and subject identify the
+// account. A person who has none, but whose address is that of an account, proves once that it is theirs.
 
 import { randomBytes } from 'node:crypto';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
@@ -45,16 +45,16 @@ type Begun = {
   readonly at: number;
   /** Base URL of the console by which the browser reaches the service. */
   readonly base: string;
-  /** Path of the console to lead to. */
+  /** Path of the console that the browser goes to afterwards. */
   readonly to: string;
-  /** Cookie of a known browser, which does not come back with the provider's answer. */
+  /** Cookie of a known browser, kept here because browsers do not send it with the provider's answer. */
   readonly browser: string | undefined;
 };
 
 /** What became of a sign-in; `isOver` says whether the browser can forget it. */
 export type Finished =
   | { readonly as: 'signed-in'; readonly to: string; readonly signedIn: SignedIn }
-  /** The person is to prove the address's account; the token stands for them meanwhile. */
+  /** The person must still prove the account of their address; the token identifies them until then. */
   | { readonly as: 'arrived'; readonly to: string; readonly token: string }
   | { readonly as: 'refused'; readonly reason: OidcRefusal; readonly isOver: boolean };
 
@@ -62,7 +62,7 @@ export type Finished =
 const OIDC_CALLBACK = '/console/api/oidc/callback';
 const INVITATION = '/console/invitation/';
 const ID_BYTES = 16;
-/** Maximum length of a known browser's cookie; what is longer is none. */
+/** Maximum length of a known browser's cookie; a longer one is ignored. */
 const BROWSER_LENGTH_MAX = 128;
 export class OidcSignIn {
   constructor(private readonly dependencies: OidcSignInDependencies) {}
@@ -100,7 +100,7 @@ export class OidcSignIn {
     const begun = await this.open(cookie);
     if (begun === undefined) return this.refuse('stale', false);
     const secrets = await this.secretsOf(begun.id);
-    // Another site can send the browser here with any state; that must not end what the person has begun.
+    // Another site can send the browser here with any state; that must not end the person's own sign-in.
     const [state, ...others] = new URLSearchParams(query).getAll('state');
     if (state !== secrets.state || others.length > 0) return this.refuse('stale', false);
     if (!(await throttle.admitOnce(begun.id, LIMIT.oidcSignInMs))) return this.refuse('stale');
@@ -155,7 +155,7 @@ export class OidcSignIn {
     return { accountId: tried.account.id, passwordHash: hash, actor };
   }
 
-  /** Lets in who has come, or has them prove the account of their address. */
+  /** Signs the person in, or has them prove that the account of their address is theirs. */
   private async receive(person: DescribedPerson, to: string, client: Client): Promise<Finished> {
     const { ledger, rules, now } = this.dependencies;
     const arrival = readArrival(person, rules);
@@ -207,7 +207,7 @@ export class OidcSignIn {
     this.dependencies.log.warn({ reason, err: cause }, 'a sign-in with the provider was refused');
   }
 
-  // What binds a sign-in to its browser, its issuer and this service.
+  // The values that bind a sign-in to its browser, its issuer and this service.
 
   private async secretsOf(id: string): Promise<SignInSecrets> {
     const { key, issuer } = this.dependencies;
@@ -227,7 +227,7 @@ export class OidcSignIn {
     return `${text}.${(await key.sign(['begun', issuer, text])).toString('base64url')}`;
   }
 
-  /** Returns the sign-in of a cookie; undefined for a forged one, or one that is too old. */
+  /** Returns the sign-in of a cookie; undefined if the cookie is forged or too old. */
   private async open(cookie: string | undefined): Promise<Begun | undefined> {
     const { key, issuer, now } = this.dependencies;
     const [, text = '', signature = ''] = /^([\w-]+)\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
@@ -256,14 +256,14 @@ function readArrival(
   };
 }
 
-/** Returns the address in lower case; undefined for what is none. */
+/** Returns the address in lower case; undefined if the claim is not an address. */
 function readAddress(email: unknown): string | undefined {
   const text = typeof email === 'string' ? email.trim().toLowerCase() : '';
   const isAddress = /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= LIMIT.emailLengthMax;
   return isAddress && isStorable(text) && !turnsText(text) ? text : undefined;
 }
 
-/** Returns a name that can be shown; undefined for any other. */
+/** Returns the name without outer spaces; undefined if it cannot be shown. */
 function readName(name: unknown): string | undefined {
   const text = typeof name === 'string' ? name.trim() : '';
   const isShown = isStorable(text) && !hasControls(text) && !turnsText(text);

@@ -1,6 +1,6 @@
-// Links that work once: invitations, links to a new password and from lost passkeys, sign-ins that are still
-// to be proved, and links to recipients of mails, which work again to stop those. Here they are made and
-// looked up; what using one does stands with its noun.
+// Links that work once: invitations, links to set a new password or to remove lost passkeys, sign-ins that
+// still have to be proved, and links to recipients of mails, who can use theirs again to stop the mails. This
+// file makes and looks up links; the files of their nouns use them.
 
 import type { IssuedLink } from '../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';
@@ -20,11 +20,11 @@ import type { Actor } from '../store/ledger-terms.ts';
 import type { LoginThrottle } from './sign-in-limits.ts';
 import { createToken, tokenHash } from './token.ts';
 
-/** Maximum number of concurrent look-ups of a kind, because every forged token costs one. */
+/** Maximum number of concurrent look-ups for each kind of link, because every forged token costs one. */
 const RUNNING_MAX = 2;
 const WAITING_MAX = 1000;
 
-/** Refusals of a token that no open link of the kind has. */
+/** Refusal, by kind, of a token that belongs to no open link. */
 const UNKNOWN = {
   reset: 'unknownReset',
   recovery: 'unknownReset',
@@ -36,7 +36,7 @@ const UNKNOWN = {
 type Kind = keyof typeof UNKNOWN;
 type Offers = LinkOffers & { readonly recipient: OfferedMail };
 
-/** Pages of the console that links lead to, and how long those are of use. */
+/** Pages of the console that links lead to, and how long the links are valid. */
 const PAGES = {
   reset: { path: 'password-reset', lifetimeMs: LIMIT.passwordResetLifetimeMs },
   recovery: { path: 'recovery', lifetimeMs: LIMIT.recoveryLifetimeMs },
@@ -49,7 +49,7 @@ type PageKind = keyof typeof PAGES;
 type OneTimeLinksDependencies = {
   readonly ledger: Ledger;
   readonly throttle: LoginThrottle;
-  /** Returns the mail to `email` that has the link or tells of it, if mails are sent. */
+  /** Returns the mail to `email` that contains the link or announces it, if mails are sent. */
   readonly mail: (
     kind: PageKind,
     email: string,
@@ -82,8 +82,8 @@ export class OneTimeLinks {
   }
 
   /**
-   * Returns what a token stands for while it can be used, with the token's hash. Only invalid tokens count as
-   * tries of an IP address, so that others cannot lock out the holder of a valid one.
+   * Returns what an open link offers to the holder of its token, with the token's hash. Only invalid tokens
+   * count as tries of an IP address, so that others cannot lock out the holder of a valid one.
    */
   async read<Of extends Kind>(
     kind: Of,
@@ -113,9 +113,9 @@ export class OneTimeLinks {
   }
 
   /**
-   * Makes a link for an account. The operator makes one to a new password for a person who forgot the old
-   * one; an owner of one of the account's organizations, whose links are limited, or the operator makes one
-   * for a person who has lost the passkeys.
+   * Makes a link for an account. Only the operator makes links to set a new password. The operator, or an
+   * owner of one of the account's organizations, makes links to remove lost passkeys; those of an
+   * organization are limited.
    */
   async create(
     kind: AccountLinkKind,

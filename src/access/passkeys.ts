@@ -1,5 +1,5 @@
 // Passkeys (WebAuthn): people add, name and remove them, sign in with one, alone or after the password, and
-// remove all with a link when they have lost them. The authenticator verifies its person each time.
+// remove all with a link when they have lost them. The authenticator verifies the person each time.
 
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { NoContent } from '../contract/console.ts';
@@ -26,7 +26,7 @@ import { type RelyingParty, relyingPartyOf } from './relying-party.ts';
 import type { Client, LoginThrottle, SignInGate } from './sign-in-limits.ts';
 import { tokenHash } from './token.ts';
 
-/** Question to an authenticator, and the cookie that its answer must come with. */
+/** Request to an authenticator, and the cookie that its answer must come with. */
 export type PasskeyQuestion = { readonly options: object; readonly cookie: string };
 
 type PasskeysDependencies = {
@@ -38,11 +38,11 @@ type PasskeysDependencies = {
   readonly gate: SignInGate;
   /** Base URL of the console; undefined when no setting names one. */
   readonly consoleUrl: string | undefined;
-  /** Returns the mail that tells a person of a passkey, for a session is enough to add and to remove one. */
+  /** Returns the mail about a passkey, because a session alone can add or remove one. */
   readonly mail: (email: string, deed: 'added' | 'removed', atMs: number) => NewMail | undefined;
-  /** Returns the mail that tells a person that a link has removed all. */
+  /** Returns the mail that tells a person that a link has removed all passkeys. */
   readonly recoveredMail: (email: string, atMs: number) => NewMail | undefined;
-  /** Whether passwords let in. */
+  /** Whether people can sign in with passwords. */
   readonly arePasswordsOn: boolean;
   readonly now: () => number;
 };
@@ -153,8 +153,8 @@ export class Passkeys {
   }
 
   /**
-   * Signs in with the answer to a question, and ends the presented session. Only answers by unknown passkeys
-   * count as tries of an IP address; the others count as tries of the account.
+   * Signs in with the answer to a question, and ends the presented session. An answer by an unknown passkey
+   * counts as a try of the IP address; any other counts as a try of the account.
    */
   async signIn(
     credential: AuthenticationResponseJSON,
@@ -193,8 +193,8 @@ export class Passkeys {
   }
 
   /**
-   * Removes all passkeys of an account with a link and the account's password: the link opens nothing by
-   * itself. Ends every session of the account, and signs in by the password alone.
+   * Removes all passkeys of an account with a link and the account's password; the link alone is not enough.
+   * Ends every session of the account, and signs in by the password alone.
    */
   async recover(
     request: { readonly token: string; readonly password: string },
@@ -248,7 +248,7 @@ function actorOf(session: Session, requestId: string | undefined): AccountActor 
   return { ...sessionActor(session), requestId };
 }
 
-/** Names a passkey for the browser, which asks only its authenticator. */
+/** Describes a passkey to the browser, which then asks only the authenticator that has it. */
 function describe(passkey: {
   readonly credentialId: string;
   readonly transports: readonly string[];
@@ -257,8 +257,8 @@ function describe(passkey: {
 }
 
 /**
- * Returns whether the answer is for this passkey's account: after the password for the account that it was
- * of, while it is the same password; alone for the one that the authenticator names.
+ * Returns whether the answer is for this passkey's account. After a password: the account is the one that
+ * gave it, and its password has not changed. Alone: the account is the one that the authenticator names.
  */
 function isFor(
   purpose: ChallengePurpose,
@@ -275,7 +275,7 @@ function isFor(
 
 type Made = Omit<NewPasskey, 'name' | 'at' | 'mail'>;
 
-/** Returns the passkey of a right answer to the question for a new one; undefined for any other answer. */
+/** Returns the new passkey of a right answer; undefined for any other answer. */
 async function readNew(
   response: RegistrationResponseJSON,
   challenge: Challenge,
@@ -301,8 +301,8 @@ async function readNew(
 }
 
 /**
- * Returns the counter of a right answer; undefined for any other answer. Whether the counter has risen is
- * compared where it is stored, because another node may have stored a higher one.
+ * Returns the counter of a right answer; undefined for any other answer. The ledger checks that the counter
+ * has risen, because another node may have stored a higher one.
  */
 async function readCounter(
   response: AuthenticationResponseJSON,
@@ -327,7 +327,7 @@ async function readCounter(
   return answer?.authenticationInfo.newCounter;
 }
 
-/** Returns the library's result; undefined for a wrong answer, for which it mostly rejects. */
+/** Returns the library's result; undefined for a wrong answer, for which the library mostly rejects. */
 async function verified<Result extends { readonly verified: boolean }>(
   result: Promise<Result>,
 ): Promise<Result | undefined> {

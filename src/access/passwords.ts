@@ -6,7 +6,7 @@ import { type Algorithm, hash, verify } from '@node-rs/argon2';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import type { PasswordHasher } from '../store/account-ledger.ts';
 
-/** Maximum number of concurrent hashes, which take 19 MiB each. */
+/** Maximum number of concurrent hashes for strangers; each takes 19 MiB. */
 const HASHES_RUNNING_MAX = 2;
 const HASHES_KNOWN_MAX = 1;
 const HASHES_WAITING_MAX = 100;
@@ -43,7 +43,7 @@ export class Passwords {
     return isKnown ? this.knownGate : this.gate;
   }
 
-  /** Returns the hash that replaces an unknown account's; created on the first call in any case. */
+  /** Returns the hash for unknown accounts; the first call of `verify` makes it, whatever its account. */
   private decoyHash(): Promise<string> {
     this.decoy ??= this.hash(randomBytes(32).toString('base64url')).catch((error: unknown) => {
       this.decoy = undefined;
@@ -73,7 +73,7 @@ export const argon2Hasher: PasswordHasher = {
   verify: (encoded, password) => verify(encoded, spell(password)),
 };
 
-/** Gives a password one spelling, however a keyboard composes its letters (NIST SP 800-63B, 3.1.1.2). */
+/** Normalises a password, because keyboards compose letters differently (NIST SP 800-63B, 3.1.1.2). */
 function spell(password: string): string {
   return password.normalize('NFKC');
 }

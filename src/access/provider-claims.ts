@@ -1,18 +1,18 @@
-// Claims of an OpenID Connect provider, in the forms that providers have for them. What is there and has none
-// of these forms is told from what is not there: only the latter says that a person has nothing.
+// Claims of an OpenID Connect provider, in the forms that providers use. A claim in an unknown form is
+// distinguished from a missing claim: only a missing one means that a person has nothing.
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Claim that was found; `path` is shorter than its name where what stands there has no names below it. */
+/** Claim that was found. If a value on the way is not an object, it is this value, and `path` ends at it. */
 export type FoundClaim = { readonly path: string; readonly value: unknown };
 
-/** Maximum numbers of keys and elements of which `formOf` tells. */
+/** Maximum numbers of keys and elements that `formOf` describes. */
 const KEYS_SHOWN_MAX = 5;
 const ELEMENTS_READ_MAX = 100;
 
 /**
- * Finds a claim in the answers of a provider, the first of them first: by its exact name, else by its name as
- * a path with dots, whose parts may have dots themselves. A claim that is null is not there.
+ * Finds a claim in the answers of a provider, in their order: by its exact name, else by its name as a path
+ * with dots, whose parts may contain dots themselves. A claim that is null counts as missing.
  */
 export function findClaim(name: string, answers: readonly Claims[]): FoundClaim | undefined {
   const exact = answers.find((answer) => isThere(answer, name));
@@ -37,7 +37,7 @@ function follow(answer: Claims, path: string): FoundClaim | undefined {
   return { path: path.slice(0, -rest.length - 1), value };
 }
 
-/** Returns the longest beginning of a path, up to one of its dots or its end, that is a key. */
+/** Returns the longest prefix of a path, up to one of its dots or its end, that is a key of the object. */
 function longestKey(object: Claims, path: string): string | undefined {
   let key = path;
   while (!isThere(object, key)) {
@@ -56,9 +56,9 @@ export function isElsewhere(name: string, answers: readonly Claims[]): boolean {
 }
 
 /**
- * Reads the groups that a claim names; undefined for a form that is none of these: a text of one, of several
- * with commas, or with a list in JSON; a list of texts, or of objects with a name; an object whose keys are
- * the groups, each with an object below it. A text that is one of the `known` groups is never taken apart.
+ * Reads the groups that a claim names. Forms: a text of one group, of several with commas, or with a JSON
+ * list; a list of texts, or of objects with a name; an object whose keys are the groups, each with an object
+ * as value. Returns undefined for any other form. Never splits a text that is one of the `known` groups.
  */
 export function readGroups(
   claim: unknown,
@@ -87,8 +87,8 @@ function readList(list: unknown): readonly string[] | undefined {
 }
 
 /**
- * Returns why an address may be another person's; undefined for one that the provider calls verified, with
- * a boolean or its text.
+ * Returns why an address may be another person's; undefined if the provider calls it verified, as a boolean
+ * or as text.
  */
 export function doubtAbout(isVerified: unknown): string | undefined {
   if (isVerified === true || isVerified === 'true') return undefined;
@@ -97,7 +97,7 @@ export function doubtAbout(isVerified: unknown): string | undefined {
   return `email_verified is ${formOf(isVerified)}`;
 }
 
-/** Returns in words what a claim is, without its values: `an object with the keys roles (a list)`. */
+/** Describes the form of a claim, without its values: `an object with 1 keys, such as roles (a list)`. */
 export function formOf(claim: unknown): string {
   if (Array.isArray(claim)) {
     if (claim.length === 0) return 'an empty list';

@@ -1,5 +1,5 @@
-// Refusals of what an OpenID Connect provider answers, or does not answer, each with its reason for the
-// person and its cause for the operator.
+// Refusals of a sign-in for what an OpenID Connect provider answered, or because it did not answer. Each has
+// a reason for the person and a cause for the operator.
 
 import * as openid from 'openid-client';
 import type { OidcRefusal } from '../contract/oidc.ts';
@@ -14,7 +14,7 @@ export class RefusedAnswer extends Error {
   }
 }
 
-/** Reasons for the errors of a provider, by the codes of RFC 6749 and of OpenID Connect Core. */
+/** Reasons for a provider's errors, by their codes in RFC 6749 and OpenID Connect Core. */
 const REASONS: ReadonlyMap<string, OidcRefusal> = new Map([
   ['access_denied', 'denied'],
   ['server_error', 'provider-failed'],
@@ -31,25 +31,25 @@ const REASONS: ReadonlyMap<string, OidcRefusal> = new Map([
   ['unsupported_grant_type', 'request-refused'],
 ]);
 
-/** Returns why an answer refuses a sign-in; what only the library objects to is untrusted. */
+/** Returns the reason for an error; an error that the library found, not the provider, is `untrusted`. */
 export function reasonOf(error: unknown): OidcRefusal {
   if (error instanceof openid.AuthorizationResponseError) {
     return REASONS.get(error.error) ?? 'denied';
   }
   if (!(error instanceof openid.ResponseBodyError)) return 'untrusted';
-  // The code of the sign-in is used up, too old, or of another client.
+  // The code of the sign-in is used up, expired, or of another client.
   if (error.error === 'invalid_grant') return 'stale';
   return REASONS.get(error.error) ?? 'request-refused';
 }
 
-/** Returns whether the client was refused; a refused header is answered with a challenge (RFC 6749, 5.2). */
+/** Returns whether the provider refused the client; it refuses a header with a challenge (RFC 6749, 5.2). */
 export function isClientRefused(error: unknown): boolean {
   return error instanceof openid.ResponseBodyError
     ? error.error === 'invalid_client'
     : error instanceof openid.WWWAuthenticateChallengeError;
 }
 
-/** Returns the refusal of an answer to the question for the endpoints of `issuer`. */
+/** Returns the refusal for a failed discovery of the endpoints of `issuer`. */
 export function refuseDiscovery(error: unknown, issuer: string): RefusedAnswer {
   const theirs = otherIssuerOf(error);
   if (theirs !== undefined) return refuseIssuer(theirs, issuer);
@@ -60,7 +60,7 @@ export function refuseDiscovery(error: unknown, issuer: string): RefusedAnswer {
   );
 }
 
-/** Returns the refusal of a provider that has another name than `issuer`, be it by a slash at its end. */
+/** Returns the refusal of a provider whose issuer is not exactly `issuer`; a slash at the end counts. */
 export function refuseIssuer(theirs: string, issuer: string): RefusedAnswer {
   return new RefusedAnswer(
     'other-issuer',
@@ -68,12 +68,12 @@ export function refuseIssuer(theirs: string, issuer: string): RefusedAnswer {
   );
 }
 
-/** Returns the issuer that an answer names, where the library refused it for another one. */
+/** Returns the issuer that an answer names if the library refused the answer for it. */
 function otherIssuerOf(error: unknown): string | undefined {
   if (!(error instanceof openid.ClientError) || error.code !== COMPARISON) return undefined;
   const { body } = error.cause as { readonly body?: { readonly issuer?: unknown } };
   return typeof body?.issuer === 'string' ? new URL(body.issuer).href : undefined;
 }
 
-/** Code of the library for an issuer that is not the one that was asked. */
+/** The library's error code for an answer that names another issuer than the one asked for. */
 const COMPARISON = 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED';

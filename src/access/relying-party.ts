@@ -1,4 +1,4 @@
-// The relying party of passkeys: the name that they are made for, and the origin of the pages that use them.
+// The relying party of passkeys: the host that they are made for, and the origin of the pages that use them.
 
 import { type Failure, fail } from '../contract/failure.ts';
 
@@ -9,12 +9,12 @@ export type RelyingParty = {
   readonly origin: string;
 };
 
-/** A host that `URL` has written: IPv6 in brackets, IPv4 with four numbers. */
+/** IP address as `URL` writes it: IPv6 in brackets, IPv4 with four numbers. */
 const IP_ADDRESS = /^(?:\[.*\]|\d+(?:\.\d+){3})$/;
 
 /**
- * Returns the relying party of the console at this base URL. Browsers make passkeys only for a name that is
- * reached by https, or on `localhost`; the refusal says which setting is missing.
+ * Returns the relying party of the console at this base URL. Browsers make passkeys only for a host name that
+ * is reached by https, or for `localhost`; the refusal says what is missing.
  */
 export function relyingPartyOf(consoleUrl: string | undefined): RelyingParty | Failure {
   if (consoleUrl === undefined) return fail('passkeysUnavailable');

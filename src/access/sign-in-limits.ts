@@ -1,6 +1,6 @@
-// Limits sign-in attempts over all nodes: in 15 minutes, 10 for one account and 50 for all accounts from one
-// IP address. Browsers that signed in before stay admitted during an attack from many addresses. Also limits
-// the links that an organization's people make.
+// Limits sign-in attempts over all nodes: in 15 minutes, from one IP address 10 for one account and 50 in
+// all; from all addresses 30 for one account, then one every 5 seconds. Browsers that signed in before stay
+// admitted during an attack from many addresses. Also limits the links that an organization's people make.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -44,23 +44,23 @@ export class LoginThrottle {
     );
   }
 
-  /** Counts an attempt that names no account. */
+  /** Counts an attempt of an IP address for whichever account. */
   admitAddress(address: string): Promise<Failure | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
   }
 
-  /** Counts an invitation, or a link for lost passkeys, of an organization: each sends a mail. */
+  /** Counts a link of an organization, an invitation or one for lost passkeys: each sends a mail. */
   admitLink(organizationId: string): Promise<Failure | undefined> {
     return this.count(`links:${organizationId}`, LIMIT.linksMax, LIMIT.linksWindowMs);
   }
 
-  /** Counts a link that is mailed to an address which has not asked for it. */
+  /** Counts a link that is mailed to an address whose owner did not ask for it. */
   admitRecipient(email: string): Promise<Failure | undefined> {
     const { linksPerRecipientMax, linksWindowMs } = LIMIT;
     return this.count(`links-to:${digest(email)}`, linksPerRecipientMax, linksWindowMs);
   }
 
-  /** Returns whether nothing of this id was admitted within the time before; of several at once, one is. */
+  /** Admits an id once within the window: returns true to the first caller, also of concurrent ones. */
   async admitOnce(id: string, windowMs: number): Promise<boolean> {
     return (await this.count(`login-once:${id}`, 1, windowMs)) === undefined;
   }
@@ -111,7 +111,7 @@ export class LoginThrottle {
   }
 }
 
-/** Hashes an email address, so that the engine stores none. */
+/** Hashes an email address, so that the engine stores no addresses. */
 function digest(email: string): string {
   return createHash('sha256').update(email).digest('hex').slice(0, 32);
 }
@@ -120,20 +120,20 @@ function pairKey(account: string, address: string): string {
   return `${account}/${address}`;
 }
 
-// Gate before every check of an account's password: distinguishes known browsers from strangers, and counts
-// each try in its budget.
+// Gate before every check of an account's password or passkey: distinguishes known browsers from strangers,
+// and counts each try in the budget of its kind.
 
 /** Client that tries a password. */
 export type Client = {
   /** IP address that limits apply to. */
   readonly address: string;
-  /** Cookie of a known browser, genuine or not; undefined without one. */
+  /** Cookie of a known browser, not yet verified; undefined if the client sent none. */
   readonly browser: string | undefined;
   /** `User-Agent` of the client. */
   readonly agent: string | undefined;
   /**
-   * Whether the client holds an invitation of the account, or its link for lost passkeys. The tries of all
-   * holders count together, apart from those of strangers: who makes links must not get more tries by more.
+   * Whether the client has an invitation of the account, or its link for lost passkeys. Tries with links
+   * share one budget an account, apart from that of strangers: making more links gives no more tries.
    */
   readonly hasLink?: boolean;
 };
@@ -141,7 +141,7 @@ export type Client = {
 /** Result of a try: the account, and whether the password was right. */
 type Tried = { readonly account: StoredAccount | undefined; readonly isRight: boolean };
 
-/** Try that the limits admit; `known` is the id of a known browser. */
+/** Try that the limits admit; `known` identifies a known browser, or the account's links. */
 type Admitted = {
   readonly email: string;
   readonly address: string;
@@ -193,7 +193,7 @@ export class SignInGate {
     return refusal;
   }
 
-  /** Notes what came of a try: a success clears the count, a failure is audited. */
+  /** Records the result of a try: a success clears the count, a failure is audited. */
   async conclude(
     { email, address, known }: Admitted,
     account: FailedSignIn['account'] | undefined,
@@ -206,7 +206,7 @@ export class SignInGate {
     if (isRight && known !== undefined) await throttle.succeedKnown(known);
   }
 
-  /** Returns the browser's id if it signed in to the account with its present password. */
+  /** Returns the browser's id if it signed in to the account with the account's present password. */
   private async recognise(email: string, client: Client): Promise<string | undefined> {
     const browser = await this.dependencies.browsers.recognise(client.browser, email);
     if (browser === undefined) return undefined;
@@ -222,7 +222,7 @@ export class SignInGate {
 // Cookies of browsers that signed in to an account before (OWASP: device cookies). Tries of such a browser
 // count in its own budget, so that strangers who try the account's password, from however many IP addresses,
 // cannot lock its owner out. A key from the ledger signs the cookie, so it is valid on every node and after a
-// restart. It opens nothing by itself; the password is still required.
+// restart. The cookie alone signs nobody in; the password is still required.
 
 /** Browser that signed in to the account before, with the password of this number. */
 type KnownBrowser = { readonly id: string; readonly passwordNumber: number };
@@ -246,8 +246,8 @@ export class KnownBrowsers {
   }
 
   /**
-   * Returns the browser of a cookie issued for this account; undefined for any other text. The caller must
-   * compare the account's present password number.
+   * Returns the browser of a cookie that was issued for this account; undefined for any other text. The
+   * caller must still compare `passwordNumber` with that of the account.
    */
   async recognise(cookie: string | undefined, email: string): Promise<KnownBrowser | undefined> {
     const [, number = '', id = '', signature = ''] = FORM.exec(cookie ?? '') ?? [];
@@ -299,7 +299,7 @@ export class FailedSignIns {
         await this.ledger.recordFailedSignIns(failed);
       } catch (error) {
         this.log.warn({ err: error }, 'failed sign-ins could not be recorded');
-        // The next write begins where the ledger went away; what it refuses is not sent again.
+        // The next write begins at this account. A failure that the ledger refused is not sent again.
         if (error instanceof Unavailable) break;
       }
       this.forget(id, failed);
@@ -308,7 +308,7 @@ export class FailedSignIns {
     if (this.pending.size > 0) this.schedule();
   }
 
-  /** Leaves of an account only the failures that were noted while the others were written. */
+  /** Forgets the failures that were written, and keeps those that were noted meanwhile. */
   private forget(id: string, written: FailedSignIn): void {
     const { failures, ...rest } = this.pending.get(id) ?? written;
     if (failures === written.failures) this.pending.delete(id);

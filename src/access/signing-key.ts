@@ -1,4 +1,4 @@
-// Key of the ledger with which all nodes sign what browsers bring back.
+// Key, stored in the ledger, with which all nodes sign values that browsers send back, such as cookies.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Ledger } from '../store/ledger.ts';
