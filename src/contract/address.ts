@@ -1,9 +1,9 @@
-// Addresses: how they are parsed and split into hosts, and what others can reach or take.
+// URLs: parses them, splits those with several hosts, tells which ones a code host can reach, escapes them.
 
-// Parses URLs in place of `URL.canParse`: once V8 has optimized its caller, Node 20 takes a letter such as
-// "ä" in a URL for broken UTF-8, and refuses every URL that has one.
+// `parseUrl` replaces `URL.canParse`: once V8 has optimized the caller of that function, Node 20 takes a
+// letter such as "ä" in a URL for broken UTF-8, and refuses every URL that has one.
 
-/** Returns the parsed URL; undefined if the text is none. */
+/** Returns the parsed URL; undefined if the text is no URL. */
 export function parseUrl(text: string): URL | undefined {
   try {
     return new URL(text);
@@ -12,14 +12,14 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** Addresses of this machine, of private networks and of links; a URL has IPv4 in four numbers. */
+/** Loopback, private and link-local IP addresses; the URL parser writes IPv4 as four decimal numbers. */
 const NEAR_ADDRESS =
   /^(?:0\.|10\.|127\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|192\.168\.|\[::(?:1|ffff:[0-9a-f:]+)?\]|\[f[cd]|\[fe[89ab])/i;
-/** Ends of names that are known within one network alone. */
+/** Suffixes of host names that resolve only within one network. */
 const NEAR_NAME =
   /\.(?:local|localhost|localdomain|internal|intranet|lan|home\.arpa|test|invalid)$/i;
 
-/** Whether a code host on the internet may reach an address: its name is one of the public DNS. */
+/** Returns whether a code host on the internet may reach a URL: its host is a public name or IP address. */
 export function isReachableAddress(url: string): boolean {
   const host = parseUrl(url)?.hostname.replace(/\.$/, '');
   if (host === undefined) return false;
@@ -43,11 +43,11 @@ export function splitHosts(address: string): readonly string[] {
   return hosts.map((host) => `${scheme}${login}${host.trim()}${rest}`);
 }
 
-/** What RFC 3986 has in no address; some clients take such an address for none. */
+/** ASCII characters that RFC 3986 allows in no URL; some clients reject a URL with one of them. */
 const NEVER = /["<>\\^`{|}]/g;
 const WRITABLE = /^[^\s"<>\\^`{|}\p{Cc}\P{ASCII}]*$/u;
 
-/** Returns the address in ASCII, with what no address may have percent-encoded; most stay as they are. */
+/** Returns the URL in ASCII, with characters that no URL may have percent-encoded; most are unchanged. */
 export function wireAddress(url: string): string {
   if (WRITABLE.test(url)) return url;
   return parseUrl(url)?.href.replace(NEVER, encodeURIComponent) ?? url;

@@ -1,5 +1,5 @@
-// Shapes of what the management API and the device endpoints answer. The types of the answers and the OpenAPI
-// document are made from them, and the service tests hold every answer against the document.
+// Shapes of the answers of the management API and the device endpoints. The types of the answers and the
+// OpenAPI document are made from them, and the service tests check every answer against the document.
 
 import { z } from 'zod';
 import {
@@ -20,12 +20,12 @@ import {
   WEEK_DAYS,
 } from './choice.ts';
 
-/** Answer by the name that its shape has in the document; nobody changes it. */
+/** Type of an answer by the name of its shape in the OpenAPI document; read-only at every depth. */
 export type Answer<Name extends keyof typeof ANSWER_SHAPES> = Answered<
   z.output<(typeof ANSWER_SHAPES)[Name]>
 >;
 
-/** Value as it is answered: nobody changes it. */
+/** The type with every property read-only, at every depth. */
 export type Answered<Value> = unknown extends Value
   ? Value
   : { readonly [Key in keyof Value]: Answered<Value[Key]> };
@@ -168,11 +168,11 @@ const approval = z.object({
   requestedBy: z.string(),
   /** Reason that the author gave; null if none. */
   reason: z.string().nullable(),
-  /** Null where none was measured. */
+  /** Null if it was not measured. */
   effect: effect.nullable().describe('When it was asked for, without examples.'),
   createdAt: time,
   expiresAt: time,
-  /** Actor that decided; null while it is pending, and for one that expired. */
+  /** Actor that decided; null for a pending or expired request. */
   decidedBy: z.string().nullable(),
   decidedAt: time.nullable(),
   result: z
@@ -206,7 +206,7 @@ const device = z.object({
   channel: z.string(),
   labels,
   source: z.enum(['pull', 'push']),
-  /** Client of its last check, and the kind of installation reported with it; null if unknown. */
+  /** Client of its last check; null if unknown. So is `bundle`, the kind of installation reported with it. */
   client: client.nullable(),
   bundle: z.string().nullable(),
   firstSeen: time,
@@ -220,11 +220,11 @@ const standing = z.object({
   on: z
     .array(z.string())
     .describe('Platforms that are offered it; empty for all it has files for.'),
-  /** The highest one; null if there are none. */
+  /** The highest such version; null if there is none. */
   supersededBy: z.string().nullable().describe('Version that all other devices are offered.'),
-  /** Their devices are taken down to it, though it is offered to nobody else. */
+  /** Their devices are downgraded to this release, which is offered to no other device. */
   wayDownFor: z.array(z.string()).describe('Rolled-back versions that it is the way down from.'),
-  /** Null while it is published, and if the audit log does not have the change. */
+  /** Last change of the status; null while it is published, and if the audit log lacks the change. */
   change: z.object({ at: time, by: z.string(), reason: z.string().nullable() }).nullable(),
 });
 
@@ -232,7 +232,7 @@ const ownedRelease = z.object({
   release,
   targets: targeting.nullable(),
   offered: z.boolean(),
-  /** Time of the first offer; null before. */
+  /** Time of the first offer; null before that. */
   offeredAt: time.nullable(),
   devices: count.describe('Devices that run it on its channel.'),
   standing,
@@ -246,7 +246,7 @@ const explanation = z.object({
       'rolled-back-without-fallback',
     ]),
   }),
-  /** The record, overridden by the caller's description. */
+  /** The device on record; the caller's description replaces single fields. */
   device: z.object({
     deviceId: z.string().nullable(),
     channel: z.string(),
@@ -286,18 +286,18 @@ const guards = z.object({
   silentPercent: z.number().exactOptional(),
   stuckAfterMinutes: count,
   silentAfterMinutes: count,
-  /** Minutes before the release's publication since which a device must be known. */
+  /** A device counts if it was first seen at least this many minutes before the release was published. */
   knownForMinutes: count,
   /** Minutes between the two checks that must find a signal above its limit. */
   confirmMinutes: count,
-  /** With `push`, only devices reported with a key count. */
+  /** With `push`, only devices that were reported with an API key count. */
   source: z.literal('push').exactOptional(),
 });
 
 const raiseHours = z.object({
   /** Days on which the hours open. */
   days: z.array(z.enum(WEEK_DAYS)),
-  /** `HH:MM` by the clock of the time zone; `from` is within the hours, `to` is not. */
+  /** `HH:MM` in the time zone; `from` is within the hours, `to` is not. */
   from: z.string(),
   to: z.string(),
   /** Name in the IANA database. */
@@ -319,7 +319,7 @@ const plan = z.object({
       endedAt: time.nullable(),
     }),
   ),
-  /** Null before the first. */
+  /** Null before the first step. */
   step: count.nullable().describe('Index of the step that began, or was reached, last.'),
   /** Null if unknown. */
   nextAt: time.nullable().describe('End of the present wait.'),
@@ -338,10 +338,10 @@ const plan = z.object({
     .describe('What it waits for after its hold.'),
   guards: guards.nullable(),
   onBlind: z.enum(BLIND_EFFECTS),
-  /** Minutes for which it waits for a guard that cannot judge, before it is held. */
+  /** Minutes for which the plan waits for a guard that cannot judge, before it is held. */
   patienceMinutes: count,
   raiseBetween: raiseHours.nullable(),
-  /** Preset of its steps and guards; null if they are its own. */
+  /** Preset that its steps and guards are from; null if the plan defines them itself. */
   preset: z.enum(PLAN_PRESET_NAMES).nullable(),
   onTrip: z.enum(TRIP_EFFECTS),
   createdAt: time,
@@ -356,7 +356,7 @@ const rate = z.object({
   high: z.number().describe('Upper end of the 95 % interval.'),
   /** Limit of the plan's guard; null if there is none. */
   limit: z.number().nullable(),
-  /** Whether the plan is held because of it. */
+  /** Whether the plan is held because the guard of this signal tripped. */
   tripped: z.boolean(),
   /** Devices that show the signal (`count`), of those in the network that could (`base`). */
   network: z
@@ -388,7 +388,7 @@ const resumedStop = z.object({
     .describe('What is left as it is, because its status was set since.'),
 });
 
-/** Shapes by the names that they have in the document. */
+/** Shapes by their names in the OpenAPI document. */
 export const ANSWER_SHAPES = {
   ErrorBody: error,
   Artifact: artifact,

@@ -1,22 +1,22 @@
-// What needs a person, as the overview of an organization lists it.
+// Conditions that need a person, as the overview of an organization lists them.
 
-/** Kinds of what needs a person, the most urgent first. */
+/** Kinds of conditions that need a person, the most urgent first. */
 export const ATTENTION_KINDS = [
-  /** A guard has tripped, and holds the plan. */
+  /** A guard has tripped, so the plan is held. */
   'tripped',
   /** A published release without a file that a device could install. */
   'uninstallable',
-  /** A destination of notifications that was switched off, or does not take them. */
+  /** A destination of notifications that the service has disabled, or to which every try fails. */
   'disabled',
   'failing',
-  /** An edge goes on asking with a revoked token. */
+  /** An edge keeps calling with a revoked token. */
   'edge',
-  /** Devices of an app are named by an id that many share by mistake. */
+  /** Devices of an app send an id that many devices share by mistake, such as "undefined". */
   'mistaken-ids',
-  /** A plan waits for a guard, or is held without one that tripped. */
+  /** A plan waits for a guard or a region, or is held although no guard has tripped. */
   'waiting',
   'held',
-  /** A release that its code host has called back, or that landed paused and was never published. */
+  /** A paused release: retracted by its code host, or created paused by a webhook and never published. */
   'called-back',
   'landed',
   'approval',
@@ -28,20 +28,20 @@ export type AttentionItem = {
   readonly kind: AttentionKind;
   /** RFC 3339; null if unknown. */
   readonly since: string | null;
-  /** Why, in the words that were recorded; null if there are none. */
+  /** Recorded reason; null if there is none. */
   readonly why: string | null;
-  /** Release that it is about, or app alone; all are null for what concerns none. */
+  /** The release or the app concerned; without a release, `channel` and `version` are null, or all three. */
   readonly app: string | null;
   readonly channel: string | null;
   readonly version: string | null;
-  /** Id of the approval, and name of the destination or the edge, or the kind of the mistaken ids. */
+  /** Id of an approval, destination or edge; `name` is its operation or name, or the kind of mistaken id. */
   readonly id: string | null;
   readonly name: string | null;
-  /** Number of requests with such ids; null for what counts none. */
+  /** Number of requests with mistaken ids; null for other kinds. */
   readonly count: number | null;
 };
 
-/** The most urgent kind first, and in each the newest first. */
+/** Items by urgency of their kind, and of one kind the newest first. */
 export type Attention = {
   readonly items: readonly AttentionItem[];
   /** False when there are more. */

@@ -1,4 +1,4 @@
-// Values that fields of answers may have. They stand apart from the shapes, because the console has them too.
+// Values that fields of answers may have: apart from the shapes, so that the console need not load zod.
 
 export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
 export const UPDATE_MODES = ['optional', 'recommended'] as const;
@@ -27,11 +27,11 @@ export const VERDICTS = ['too early', 'healthy', 'unhealthy'] as const;
 export const TRIP_EFFECTS = ['hold', 'pause'] as const;
 export const BLIND_EFFECTS = ['hold', 'advance'] as const;
 export const PLAN_PRESET_NAMES = ['careful', 'normal', 'fast'] as const;
-/** Days of the week, as JavaScript counts them from Sunday. */
+/** Days of the week in the order of JavaScript's `getDay`, from Sunday. */
 export const WEEK_DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'declined', 'expired', 'failed'] as const;
-/** Operations that may wait, by the names that the OpenAPI document gives them. */
+/** Operations that may wait for an approval, by their names in the OpenAPI document. */
 export const ASKED_OPERATIONS = [
   'publishRelease',
   'promoteRelease',

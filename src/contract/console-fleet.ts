@@ -23,7 +23,7 @@ export type DevicePage = {
 /** Number of devices that a filter matches; null if that is not known. */
 export type DeviceCount = { readonly devices: number | null; readonly isEstimate: boolean };
 
-/** What a release has done with a device; times are RFC 3339, null for what has not happened. */
+/** How far a device got with a release; times are RFC 3339, null for what has not happened. */
 export type DeviceRelease = {
   readonly version: string;
   readonly channel: string;
@@ -39,13 +39,13 @@ export type DeviceRelease = {
 /** A device as its page shows it. */
 export type ShownDevice = DeviceDetail & { readonly releases: readonly DeviceRelease[] };
 
-/** What a device would get now, in a list of many; `device` is null for one that is not on record. */
+/** What one of several devices would be offered now; `device` is null if it is not on record. */
 export type BriefDecision = {
   readonly deviceId: string;
   readonly device: Pick<DeviceRecord, 'version' | 'channel' | 'platform' | 'arch'> | null;
   readonly offer: string | null;
   readonly reason: Reason | null;
-  /** The release above that it does not get, and why, as a sentence; null if there is none. */
+  /** Sentence on why the device does not get a release above the offered one; null if there is none. */
   readonly why: string | null;
 };
 
@@ -62,7 +62,7 @@ export type ExplainedDecision = {
   readonly device: DeviceRecord;
   readonly offer: UpdateManifest | null;
   readonly reason: Reason;
-  /** Releases that were considered, in order; of many, the first ones and the last. */
+  /** Releases that were considered, in order; if there are more than 50, the first ones and the last. */
   readonly candidates: readonly ExplainedCandidate[];
   readonly considered: number;
   readonly current: { readonly version: string | null; readonly status: ReleaseStatus | null };
@@ -106,7 +106,7 @@ export type Adoption = { readonly points: readonly AdoptionStepPoint[] | readonl
 
 /**
  * One point of the hourly series: devices seen in that hour, each counted once, at its last state. A check-in
- * that arrives after a later one of its device is not counted.
+ * that arrives after a newer one of the same device is not counted.
  */
 export type AdoptionPoint = FleetCell & {
   /** Start of the hour, RFC 3339 UTC. */
@@ -120,11 +120,11 @@ export type AdoptionStepPoint = {
   /** One of the 20 versions with the most devices; null for all others together, empty if unknown. */
   readonly version: string | null;
   readonly devices: number;
-  /** Whether the step predates daily and monthly counts, and has the devices of its largest hour. */
+  /** Whether the step predates daily and monthly counts: `devices` is then that of its largest hour. */
   readonly isMinimum: boolean;
 };
 
-/** Events of the live feed. `end` is the last one. */
+/** Events of the live feed by name. `end` is the last event of a feed. */
 export type LiveEvents = {
   readonly 'check-ins': LiveActivity;
   readonly end: { readonly reason: LiveEndReason };

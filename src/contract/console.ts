@@ -1,5 +1,5 @@
-// Answers of the console API, the one description that store, routes and browser import. A field that is
-// renamed in one place does not compile in the others.
+// Answers of the console API. Store, routes and browser import this one description, so that a field which is
+// renamed in one of them does not compile in the others.
 
 import type { Attention } from './attention.ts';
 import type {
@@ -188,7 +188,7 @@ export type ConsoleAnswers = {
 
 type ApprovalAnswer = { readonly approval: Approval };
 
-/** Answer of one endpoint; a path parameter may be spelled as anything, such as `:id`. */
+/** Answer of one endpoint; a path parameter may have any value, such as `:id`. */
 export type ConsoleAnswer<Endpoint extends string> = Endpoint extends keyof ConsoleAnswers
   ? ConsoleAnswers[Endpoint]
   : never;
@@ -198,12 +198,12 @@ export type ConsoleEvents = { readonly live: LiveEvents };
 
 export type NoContent = Readonly<Record<string, never>>;
 
-/** What a browser hands to `navigator.credentials`, as JSON (WebAuthn). */
+/** Options that a browser passes to `navigator.credentials`, as JSON (WebAuthn). */
 export type PasskeyOptions = object;
 
 export type SessionState =
   | {
-      /** The password was right, and a passkey has to follow. */
+      /** The password was correct; a passkey is required as well. */
       readonly state: 'secondFactor';
       readonly options: PasskeyOptions;
       readonly signIn?: never;
@@ -211,7 +211,7 @@ export type SessionState =
   | {
       /** `setup` until an account and an organization exist. */
       readonly state: 'setup' | 'signedOut';
-      /** Absent where passwords alone let in. */
+      /** Absent if no OpenID Connect provider is set. */
       readonly signIn?: SignInWays;
     }
   | {
@@ -222,7 +222,7 @@ export type SessionState =
       /** Whether this account may create organizations; absent if not. */
       readonly mayCreateOrganizations?: true;
       readonly signIn?: SignInWays;
-      /** Absent where the account has one. */
+      /** False if the account has no password; absent if it has one. */
       readonly hasPassword?: false;
       /** Whether the admin token makes this account the owner of the first organization; absent if not. */
       readonly awaitsSetUp?: true;
@@ -290,19 +290,19 @@ export type ChannelOverview = ChannelFacts & {
   readonly standing: ChannelStanding;
 };
 
-/** What the overview shows of a channel beside its standing. */
+/** Fields of a channel that the overview shows beside its standing. */
 export type ChannelFacts = {
   readonly devices: number;
   /** Devices that run the version of the newest release. */
   readonly onNewest: number;
-  /** Open plan; of several, that of the highest version. */
+  /** Open plan; of several, the one of the highest version; null if there is none. */
   readonly plan: ChannelPlan | null;
 };
 
 export type ChannelPlan = Pick<RolloutPlan, 'version' | 'status' | 'nextAt' | 'waitingFor'> & {
   /** Rollout of its next step; null after the last one. */
   readonly nextRollout: number | null;
-  /** Signals for which it is held. */
+  /** Signals whose guards have tripped. */
   readonly tripped: readonly Signal[];
   readonly isGuarded: boolean;
 };
@@ -313,7 +313,7 @@ export type NewestRelease = Pick<Release, 'version' | 'status' | 'rolloutPct' | 
 
 /** Channel after a change of its settings. */
 export type ChangedChannel = Channel & {
-  /** What the settings leave open; absent where there is nothing. */
+  /** Warnings about the settings; absent if there are none. */
   readonly findings?: readonly Finding[];
 };
 
@@ -345,7 +345,7 @@ export type ReleaseHead = {
   readonly status: ReleaseStatus;
   readonly rolloutPct: number;
   readonly targets: Targeting | null;
-  /** Whether it was offered to any device: from then on its serving only widens. */
+  /** Whether any device was offered it: from then on, its serving may only widen. */
   readonly offered: boolean;
   readonly createdAt: string;
 };
@@ -366,7 +366,7 @@ export type ListedPlan = {
   readonly next: NextStep | null;
 };
 
-/** What a plan does next by itself; null while it is held, and when it only has to be completed. */
+/** Next step that a plan takes by itself; null while it is held, and after its last step. */
 export type NextStep = {
   readonly rollout: number;
   /** RFC 3339; null if unknown, as while it waits for a guard. */
@@ -385,7 +385,7 @@ export type ChannelReleases = {
   readonly pageCount: number;
 };
 
-/** A release without its standing, which is found from the catalog; with the last change of its status. */
+/** Release from the ledger, without its standing (which needs the catalog), with its last status change. */
 export type Unjudged<Release extends { readonly standing: ReleaseStanding }> = Omit<
   Release,
   'standing'
@@ -396,7 +396,7 @@ export type ReleaseDetail = {
     readonly notes: string;
     /** Whether it came through an API, or from a webhook. */
     readonly source: 'api' | 'webhook';
-    /** What one from a webhook waits for until it is first published: its files, or a person. */
+    /** What a release from a webhook waits for before it is published: files, or a person; else null. */
     readonly hold: 'expecting' | 'by-hand' | null;
     readonly artifacts: readonly Artifact[];
   };
@@ -407,7 +407,7 @@ export type ReleaseDetail = {
     readonly on: number;
     /** Devices whose last offer it was. */
     readonly offered: number;
-    /** Devices among those that do not run it. */
+    /** Devices among `offered` that do not run it. */
     readonly offeredNotOn: number;
     readonly offeredIsEstimate: boolean;
     /** Time of the latest of those offers, RFC 3339; null if there is none. */
@@ -419,7 +419,7 @@ export type ReleaseDetail = {
   readonly history: readonly AuditEntry[];
 };
 
-/** A release's page: its notes also as HTML, rendered and sanitised by the service. */
+/** A release's page, with its notes also as HTML that the service has rendered and sanitised. */
 export type RenderedReleaseDetail = Omit<ReleaseDetail, 'release'> & {
   readonly release: ReleaseDetail['release'] & { readonly notesHtml: string };
 };
@@ -430,7 +430,7 @@ export type MatchingDevices = {
   readonly matching: number;
   /** Whether the numbers are estimates from a sample. */
   readonly isEstimate: boolean;
-  /** Ids of a few of them. */
+  /** Ids of up to 5 matching devices. */
   readonly examples: readonly string[];
 };
 
@@ -439,9 +439,9 @@ export type AppWebhook = Webhook & { readonly url: string };
 
 /** An app's release webhooks with their last deliveries, newest first. */
 export type WebhookDetail = {
-  /** Whether any of them is enabled. The next fields are of the first enabled one, else of the first one. */
+  /** Whether any is enabled. The next three fields are of the first enabled webhook, else of the first. */
   readonly enabled: boolean;
-  /** Code host; like `createdAt` null until a webhook is enabled for the first time. */
+  /** Code host; null, as `createdAt` is, until a webhook is enabled for the first time. */
   readonly provider: Webhook['provider'] | null;
   /** URL that the provider delivers to. */
   readonly url: string;
@@ -479,11 +479,11 @@ export type DeliveryPage = {
   readonly next: string | null;
 };
 
-/** Webhook secrets that a call has sealed again under the first key. */
+/** Number of secrets that a call has encrypted again under the first key. */
 export type ResealedSecrets = {
   readonly resealed: number;
-  /** Secrets that no key opens. */
+  /** Number of secrets that no key decrypts. */
   readonly unreadable: number;
-  /** Webhook after which the next call continues; null at the end. */
+  /** Cursor of the webhook or destination after which the next call continues; null at the end. */
   readonly next: string | null;
 };

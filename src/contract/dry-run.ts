@@ -5,7 +5,7 @@ import type { Answer } from './answer-shape.ts';
 import type { Reason } from './explanation.ts';
 import type { ServingState } from './resource.ts';
 
-/** `release` is what the change itself would answer. */
+/** `release` is the one that the change itself would answer with. */
 export type DryRunAnswer<Release> = {
   readonly release: Release;
   readonly findings: readonly Finding[];
@@ -17,10 +17,10 @@ export type ServingDryRunAnswer = DryRunAnswer<ServingState> & {
   readonly runners: readonly RunnerEffect[];
 };
 
-/** Dry run of a plan; the effect is that of its first raise. */
+/** Dry run of a plan; `effect` is the effect of its first step. */
 export type PlanDryRunAnswer = Answer<'RehearsedPlan'>;
 
-/** Devices of a platform that run a release, and what they are offered after a change of it. */
+/** Devices of one platform that run a release, and what they would be offered after the change. */
 export type RunnerEffect = {
   readonly platform: string;
   /** Architecture; null for devices that report none. */
@@ -45,12 +45,12 @@ export function warning(path: string, message: string): Finding {
 /** Effect of a change on the devices seen in the last 30 days. */
 export type Effect = Answer<'Effect'>;
 
-/** Number of devices whose offer changes from one version to another; null is no offer. */
+/** Number of devices whose offer changes from one version to another; null stands for no offer. */
 export type EffectMove = Effect['moves'][number];
 
 export type Reaching = { readonly release: { readonly version: string }; readonly effect: Effect };
 
-/** Returns how many devices a change newly offers the release. */
+/** Returns the number of devices that are offered the release only after the change. */
 export function reachedBy({ release, effect }: Reaching): number {
   return effect.moves
     .filter(({ to }) => to === release.version)

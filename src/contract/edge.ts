@@ -1,7 +1,7 @@
 // Edges: their tokens, and the answers that a service signs for them (docs/contract.md 29).
 
-// Answers of the service to an edge that follows it (docs/contract.md 29). Each is signed as a whole and has
-// a kind, so that none can replace another.
+// Answers of the service to an edge that follows it (docs/contract.md 29). The signature covers a whole
+// answer with its `kind`, so that nobody can pass an answer off as one of another kind.
 
 export type EdgeAnswer =
   | EdgeIndexAnswer
@@ -31,7 +31,7 @@ export type EdgeIndexEntry = readonly [
 /** All channels that an edge may serve, at one moment. */
 export type EdgeIndexAnswer = {
   readonly kind: 'index';
-  /** Name of the record. Edges of an earlier version kept an index without it. */
+  /** Name of the record. Absent in an index that an edge of an earlier version has stored. */
   readonly record?: string | null | undefined;
   readonly epoch: number;
   /** Name of the time line that the epoch counts: two copies of a record may reach the same epoch. */
@@ -41,20 +41,20 @@ export type EdgeIndexAnswer = {
   /** Two indexes have the same tag only if their content is the same. */
   readonly tag: string;
   readonly channels: readonly EdgeIndexEntry[];
-  /** Whether `channels` has all. */
+  /** Whether `channels` has all channels that the edge may serve. */
   readonly isComplete: boolean;
 };
 
 /** Snapshot of a channel in parts. */
 export type EdgeSnapshotAnswer = {
   readonly kind: 'snapshot';
-  /** Text of its index (`indexText`). */
+  /** Index of the snapshot, as `indexText` writes it. */
   readonly index: string;
   /** Texts of the releases that the edge does not have, by edition: as many as fit. */
   readonly releases: Readonly<Record<string, string>>;
 };
 
-/** Releases that did not fit into a snapshot. */
+/** Releases that did not fit into the answer with the snapshot. */
 export type EdgeReleasesAnswer = {
   readonly kind: 'releases';
   /** Texts by edition: as many of the requested ones as fit. */
@@ -71,10 +71,10 @@ export type EdgeOfferAnswer = {
   readonly revision: number;
 };
 
-/** Answer to an index that the service seemed to be behind. */
+/** Answer to an edge that holds a newer index than the service seemed to have. */
 export type EdgeAheadAnswer = {
   readonly kind: 'ahead';
-  /** Present epoch, above that of the index if the service was behind it. */
+  /** Present epoch; above that of the edge's index if the service's ledger went back. */
   readonly epoch: number;
 };
 
@@ -84,7 +84,7 @@ type EdgeTimeAnswer = {
   readonly at: number;
 };
 
-/** Labels of a device at their revision: of each its key, value, and time in milliseconds since 1970. */
+/** Labels of a device at a revision: the key and value of each, and its time in milliseconds since 1970. */
 export type EdgeLabels = readonly [
   appId: string,
   deviceId: string,
@@ -92,7 +92,7 @@ export type EdgeLabels = readonly [
   labels: readonly (readonly [key: string, value: string, at: number])[],
 ];
 
-/** Labels of the requested devices, in their order. */
+/** Labels of the requested devices, in the order of the request. */
 export type EdgeLabelsAnswer = {
   readonly kind: 'labels';
   readonly labels: readonly EdgeLabels[];
@@ -100,7 +100,7 @@ export type EdgeLabelsAnswer = {
   readonly areRecorded: readonly boolean[];
 };
 
-/** Changes of labels after a position, oldest first, without those of other organizations. */
+/** Changes of labels after a position, oldest first; a token for one organization gets only its changes. */
 export type EdgeLabelChangesAnswer = {
   readonly kind: 'label-changes';
   readonly epoch: number;
@@ -119,7 +119,7 @@ export type EdgeCheckInsAnswer = {
   readonly dropped: number;
 };
 
-/** Answer to check-ins that a caller waits for: the merged labels, and the devices left out. */
+/** Answer once the sent check-ins are recorded: the merged labels, and the devices that were not admitted. */
 export type EdgeRecordedAnswer = {
   readonly kind: 'recorded';
   readonly labels: readonly EdgeLabels[];
@@ -140,12 +140,13 @@ export const EDGE_RECORD_HEADER = 'sluice-record';
 /** Form of a nonce. */
 export const NONCE = /^[\w-]{16,64}$/;
 
-/** Prefix of the signed bytes: no signature by this key for another purpose passes as an answer. */
+/** Prefix of the signed bytes: a signature by this key for another purpose is not valid for an answer. */
 const SIGNED_PREFIX = 'sluice edge v1\n';
 
 /**
- * Returns what is signed before the body of an answer, so that an answer passes for no other answer and for
- * no other call, such as that nothing changed, or that check-ins were accepted.
+ * Returns the text that is signed before the body of an answer. It binds the answer to one call and one
+ * status, so that nobody can replay it for another call, such as that nothing changed, or that check-ins were
+ * accepted.
  */
 export function signedHead(nonce: string, status: number): string {
   return `${SIGNED_PREFIX}${nonce}\n${status}\n`;

@@ -1,10 +1,10 @@
 // Why a device is offered a release or not: the reasons, and the explanation of a decision for programs
-// (docs/contract.md 4.20). The console has its own, in sentences.
+// (docs/contract.md 4.20). The console has `ExplainedDecision`, with sentences for people.
 
 import type { Answer } from './answer-shape.ts';
 
-// Reasons why a device is offered a release or not, for whole decisions and single releases. Decisions,
-// metrics and the console share them, so that each covers all reasons.
+// Reasons for whole decisions and for single releases. Decisions, metrics and the console share these types,
+// so that the compiler finds a reason that one of them does not cover.
 
 /** Reason of a decision rule: why a device is not offered one release. */
 export type RuleReason = 'not-targeted' | 'outside-cohort';
@@ -31,7 +31,7 @@ export type Verdict =
   | 'deprecated'
   | 'rolled-back';
 
-/** Decision for a device's recorded question, or for the caller's description. */
+/** Decision for a device as recorded, or as the caller describes it, with the verdict on each release. */
 export type Explanation = Answer<'Explanation'>;
 export type ExplainedReason = Explanation['decision']['reason'];
 export type ListedCandidate = Explanation['candidates'][number];

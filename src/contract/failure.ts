@@ -100,7 +100,7 @@ export const FAILURES = {
 
 export type FailureKind = keyof typeof FAILURES;
 
-/** Kinds of refusal of a resource that does not exist, or that the caller must not know of. */
+/** Kinds of refusal for a resource that does not exist, or whose existence the caller must not learn. */
 export type UnknownPlace =
   | 'unknownApp'
   | 'unknownOrganization'
@@ -116,9 +116,9 @@ export type Failure<Kind extends FailureKind = FailureKind> = {
   readonly retryAfterSeconds?: number;
   /** Request that was stored instead of the change (`awaitsApproval`). */
   readonly approval?: StoredApproval;
-  /** What speaks against the change that the request is about, if anything does. */
+  /** Problems of the change that was stored as a request (`awaitsApproval`). */
   readonly findings?: readonly Finding[];
-  /** Whether an earlier call with the same idempotency key stored it. */
+  /** Whether an earlier call with the same idempotency key stored that request. */
   readonly isRepeated?: boolean;
 };
 
@@ -130,12 +130,12 @@ export function fail<Kind extends FailureKind>(failure: Kind, message?: string):
   return { failure, message: message ?? FAILURES[failure] };
 }
 
-/** Builds the refusal that names the field at fault, e.g. `devices.0.version: Invalid version`. */
+/** Builds the refusal of a wrong field, with its path: `devices.0.version: Invalid version`. */
 export function invalidField(path: string, reason: string): Failure<'invalid'> {
   return fail('invalid', `${path}: ${reason}`);
 }
 
-/** Builds a refusal with the time of the next attempt; whole seconds, at least 1. */
+/** Builds a refusal with the wait before the next attempt, in whole seconds, at least 1. */
 export function failUntil<Kind extends 'rateLimited' | 'tooManyFeeds' | 'unavailable'>(
   failure: Kind,
   waitMs: number,
@@ -160,7 +160,7 @@ export function refuseRight(lacking: KeyRight | undefined): Failure<'keyMayNot'>
   return lacking && fail('keyMayNot', `This key may not ${PHRASES[lacking]}`);
 }
 
-/** Builds the refusal, which names this code host's signature header. */
+/** Builds the refusal of a delivery that is not signed; it names this code host's signature header. */
 export function refuseSignature(provider: WebhookProvider): Failure<'badSignature'> {
   return fail('badSignature', `Missing or wrong ${SIGNATURE_HEADERS[provider]}`);
 }

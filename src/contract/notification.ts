@@ -1,5 +1,5 @@
-// Notifications: the events that an organization is told, what each says, and the destinations that take them
-// (docs/contract.md 30).
+// Notifications: the types of events that an organization gets, the facts of each, and the destinations that
+// they are sent to (docs/contract.md 30).
 
 import type {
   Approval,
@@ -13,8 +13,8 @@ import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts
 import { pathSegment } from './text.ts';
 
 /**
- * Everything that is told. A new event is one line here, one in `EventFacts` for its facts, and one in
- * `SENTENCES` of words/event-sentence.ts for what it says.
+ * Types of all events. A new one needs a line here, one in `EventFacts` for its facts, and one in `SENTENCES`
+ * of words/event-sentence.ts for its sentence.
  */
 export const EVENT_TYPES = [
   'release.published',
@@ -50,10 +50,10 @@ export type EventType = (typeof EVENT_TYPES)[number];
 type Group<Type extends string> = Type extends `${infer Name}.${string}` ? Name : never;
 type EventGroup = Group<EventType>;
 
-/** What a destination asks for: an event, or all of a group. */
+/** Events that a destination asks for: those of one type, or of all types of a group. */
 export type EventFilter = EventType | `${EventGroup}.*`;
 
-/** Every filter, the groups first. */
+/** All filters, the groups first. */
 export const EVENT_FILTERS: readonly EventFilter[] = [
   ...new Set(EVENT_TYPES.flatMap((type) => groupOf(type) ?? [])),
   ...EVENT_TYPES,
@@ -64,7 +64,7 @@ function groupOf(type: EventType): EventFilter | undefined {
   return dot === -1 ? undefined : (`${type.slice(0, dot)}.*` as EventFilter);
 }
 
-/** What every event says; null where it concerns none. */
+/** Facts of every event; `app`, `channel` and `version` are null if the event concerns none. */
 export type EventPlace = {
   /** Ref of the app. */
   readonly app: string | null;
@@ -72,20 +72,20 @@ export type EventPlace = {
   readonly version: string | null;
   /** Author, as in the audit log. */
   readonly actor: string;
-  /** Reason that the author gave, or that a plan has. */
+  /** Reason that the author or the plan gave; null if none. */
   readonly reason: string | null;
 };
 
-/** How the release is served now; a field is undefined where the cause does not tell it. */
+/** How the release is served now; a field is absent if the cause of the event does not concern it. */
 export type ServedFacts = {
   readonly status: ReleaseStatus;
   readonly rollout?: number;
   /** Rollout before the change. */
   readonly rolloutBefore?: number;
   readonly targets?: Targeting | null;
-  /** Stop that paused it, or whose end published it again. */
+  /** Id of the stop that paused it, or whose end published it again. */
   readonly stop?: string;
-  /** Number of releases that the stop, or its end, set, where they are too many to be told one by one. */
+  /** Number of releases that the stop, or its end, changed; only in the one event of more than 100. */
   readonly releases?: number;
 };
 
@@ -101,25 +101,25 @@ export type PlanFacts = {
   };
 };
 
-/** Guard of a plan with its present figures. */
+/** Guard of a plan with the present rate of its signal. */
 export type GuardFacts = Pick<
   SignalRate,
   'base' | 'percent' | 'low' | 'high' | 'tripped' | 'network'
 > & {
   readonly guard: Signal;
-  /** Devices of `base` that show it. */
+  /** Devices of `base` that show the signal. */
   readonly count: number;
   readonly limit: number;
-  /** Platform that shows it most; null where all show it alike, or nobody looked. */
+  /** Platform that shows the signal most; null if none stands out, or platforms were not compared. */
   readonly platform: GuardPlatform | null;
 };
 
-/** Devices of a platform that show a signal, of those that could, among the examined ones. */
+/** Among the examined devices: those of a platform that show a signal, and those that could (`base`). */
 export type GuardPlatform = {
   readonly name: string;
   readonly devices: number;
   readonly base: number;
-  /** With one decimal. */
+  /** Rounded to one decimal. */
   readonly percent: number;
 };
 
@@ -127,7 +127,7 @@ type KeyFacts = {
   readonly key: { readonly id: string; readonly name: string; readonly prefix: string };
 };
 
-/** An approval, as far as a message needs it. */
+/** Fields of an approval that a message needs. */
 type ApprovalFacts = {
   readonly approval: Pick<Approval, 'id' | 'status' | 'requestedBy' | 'decidedBy'> &
     Pick<ApprovalRequest, 'operation'>;
@@ -137,7 +137,7 @@ type DestinationFacts = {
   readonly destination: Pick<Destination, 'id' | 'kind' | 'name'>;
 };
 
-/** What each event says beside its place. */
+/** Facts of each event beside those of `EventPlace`. */
 type EventFacts = {
   readonly 'release.published': ServedFacts;
   readonly 'release.raised': ServedFacts;
@@ -147,14 +147,14 @@ type EventFacts = {
   readonly 'release.deprecated': ServedFacts;
   readonly 'release.retargeted': ServedFacts;
   readonly 'release.withdrawn': ServedFacts;
-  /** `from` is the channel that it was promoted from. */
+  /** `from` is the channel that the release was promoted from. */
   readonly 'release.promoted': ServedFacts & { readonly from: string };
   readonly 'plan.started': PlanFacts;
   readonly 'plan.step': PlanFacts;
   readonly 'plan.waiting': PlanFacts & { readonly waitingFor: PlanWait };
   /** The guards of the plan; at least one is `tripped`. */
   readonly 'plan.tripped': PlanFacts & { readonly guards: readonly GuardFacts[] };
-  /** The guards of the plan, where it is held for one that a network keeps from judging. */
+  /** The guards of the plan, if it is held because one cannot judge without a single network's devices. */
   readonly 'plan.held': PlanFacts & { readonly guards?: readonly GuardFacts[] };
   readonly 'plan.completed': PlanFacts;
   readonly 'plan.cancelled': PlanFacts;
@@ -163,7 +163,7 @@ type EventFacts = {
   };
   readonly 'key.created': KeyFacts;
   readonly 'key.revoked': KeyFacts;
-  /** Roles before and after; null for no member. */
+  /** Roles before and after the change; null if the person was, or is, no member. */
   readonly 'member.changed': {
     readonly member: {
       readonly email: string;
@@ -180,20 +180,20 @@ type EventFacts = {
   readonly test: DestinationFacts;
 };
 
-/** Event without its id, its time and its place: what has happened, and why. */
+/** Event as a change makes it: its type, facts and reason, without id, time and `EventPlace`. */
 export type NewEvent = {
   readonly [Type in EventType]: {
     readonly type: Type;
     readonly facts: EventFacts[Type];
-    /** Reason that a plan has for it; undefined where only its author may have given one. */
+    /** Reason that the plan gives; undefined if only the author of the change can have given one. */
     readonly reason?: string | null;
   };
 }[EventType];
 
-/** Event as the ledger tells it; a message adds the `url` of its page to `data`. */
+/** Event as the ledger stores it; a message adds the `url` of its console page to `data`. */
 export type NotificationEvent = {
   readonly [Type in EventType]: {
-    /** Id that is the same at every try, and for every destination. */
+    /** Id, the same at every try and for every destination. */
     readonly id: string;
     readonly type: Type;
     /** RFC 3339. */
@@ -203,8 +203,8 @@ export type NotificationEvent = {
 }[EventType];
 
 /**
- * Returns the path of the console's page about an event: the request's, the release's or the app's, else the
- * settings.
+ * Returns the path of the console's page about an event: that of its approval, or of its release, channel or
+ * app, else a page of the settings.
  */
 export function eventPath({ data, type }: NotificationEvent): string {
   const { app, channel, version } = data;
@@ -222,8 +222,8 @@ export const DESTINATION_KINDS = ['webhook', 'slack', 'mail'] as const;
 export type DestinationKind = (typeof DESTINATION_KINDS)[number];
 
 /**
- * State of the recipient of mails: a member, or an address that has confirmed a link. No mails go to one
- * whose link waits for an answer, is over or was declined, nor to a former member (`stranger`).
+ * State of a recipient of mails. Mails go to members, and to addresses that have confirmed their link; none
+ * go to an address whose link is unanswered, expired or declined, nor to a former member (`stranger`).
  */
 export type MailRecipient =
   | 'member'
@@ -233,51 +233,51 @@ export type MailRecipient =
   | 'declined'
   | 'stranger';
 
-/** Mails that a link offers to its holder. */
+/** Notifications by mail that the holder of a link may confirm. */
 export type OfferedMail = {
   readonly organization: Organization;
   readonly to: string;
   readonly isConfirmed: boolean;
 };
 
-/** Place to which an organization's events are sent; its secret is shown once, when it is made. */
+/** Place to which an organization's events are sent; only `IssuedDestination` has its secret. */
 export type Destination = {
   readonly id: string;
   readonly name: string;
   readonly kind: DestinationKind;
-  /** Address of a webhook; null for mail. */
+  /** URL of a webhook or of Slack; null for mail. */
   readonly url: string | null;
-  /** Address of the mails; null otherwise. */
+  /** Address of the recipient of mails; null for other kinds. */
   readonly to: string | null;
-  /** Whether `to` gets mails, and why not; null for a destination that is no mail. */
+  /** Whether `to` gets mails, or why not; null for other kinds. */
   readonly recipient: MailRecipient | null;
-  /** Null for all. */
+  /** Null for all events. */
   readonly events: readonly EventFilter[] | null;
-  /** Refs; null for all. */
+  /** Refs of the apps whose events it gets; null for all. */
   readonly apps: readonly string[] | null;
   readonly enabled: boolean;
-  /** Why the service disabled it; null where it did not. */
+  /** Why the service disabled it; null if it did not. */
   readonly disabledWhy: string | null;
-  /** Time since which every try fails, RFC 3339; null while it works. */
+  /** Time since which every try has failed, RFC 3339; null while tries succeed. */
   readonly failingSince: string | null;
   readonly createdAt: string;
   readonly createdBy: string;
 };
 
-/** Destination with the secret of a webhook where it is new, which is shown only once. */
+/** Destination, with the secret of a webhook if it is new: it is shown only in this answer. */
 export type IssuedDestination = Destination & { readonly secret?: string };
 
 export type DeliveryTry = {
   /** RFC 3339. */
   readonly at: string;
-  /** Status of the answer; null where there was none. */
+  /** HTTP status of the answer; null if there was none. */
   readonly status: number | null;
-  /** What went wrong, for people; null where nothing did. */
+  /** What went wrong, in words for people; null if the try succeeded. */
   readonly error: string | null;
   readonly ms: number;
 };
 
-/** Message to a destination; the oldest of its last tries first. */
+/** Message about an event to a destination, with its last tries, the oldest first. */
 export type NotificationDelivery = {
   readonly id: string;
   /** Id of the event. */

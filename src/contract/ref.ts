@@ -1,13 +1,13 @@
-// Refs and names, and the texts that many devices send by mistake as their id.
+// Refs of apps, names of channels, and texts that many devices send by mistake as their id.
 
 import { LIMIT } from './limit.ts';
 
 // Grammar of app refs and channel names. A name is one path segment of a device URL and never needs escaping.
-// A text that does not match cannot exist, so no store is asked for it.
+// No app or channel can have a text that does not match, so no store is asked for it.
 
 const REF_GRAMMAR = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Grammar of ids. Refs must not match it, because `app` may be a ref or an id. */
+/** Grammar of app ids. Refs must not match it, because the parameter `app` may be a ref or an id. */
 const APP_ID = /^app_[0-9a-z]{26}$/;
 
 /** Returns whether a text can be an app's ref or id, or a channel's name. */
@@ -20,9 +20,9 @@ export function isFreeRef(text: string): boolean {
   return isRef(text) && !APP_ID.test(text);
 }
 
-// Kinds of texts that many devices send by mistake as their id, as they are counted and told.
+// Kinds of texts that many devices send by mistake as their id, as the service counts and reports them.
 
-/** Kinds of mistaken ids, each with what clients send. */
+/** Kinds of mistaken ids, each with a description of what devices send. */
 export const MISTAKEN_ID_WORDS = {
   undefined: '"undefined"',
   null: '"null"',

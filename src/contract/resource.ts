@@ -6,15 +6,15 @@ import type { WebhookProvider } from './webhook-provider.ts';
 
 export type ReleaseStatus = Release['status'];
 
-/** Update mode that a channel sets; `required` follows from the device's version and is never set. */
+/** Update mode that a channel can set; `required`, which follows from a device's version, is none of them. */
 export type ChannelUpdateMode = Channel['updateMode'];
 
-/** Whether changes of a channel that widen exposure wait: for nobody, or for one other member. */
+/** Whose approval a change that widens a channel's exposure needs: nobody's, or that of one other member. */
 export type ApprovalMode = Channel['approvals'];
 export type TargetOperator = TargetExpression['operator'];
 export type TargetExpression = Answer<'TargetExpression'>;
 
-/** Targeting of a release. Both parts must hold; an empty part holds for every device. */
+/** Targeting of a release. A device must meet both parts; every device meets an empty part. */
 export type Targeting = Answer<'Targeting'>;
 export type Artifact = Answer<'Artifact'>;
 export type Release = Answer<'Release'>;
@@ -30,13 +30,13 @@ export type AppState = {
 /** Answer of the serving-control call. */
 export type ServingState = Answer<'ServingState'>;
 
-/** Withdrawn release, whose version is free again. */
+/** Withdrawn release, whose version may be published again. */
 export type WithdrawnRelease = Answer<'WithdrawnAnswer'>['release'];
 export type App = Answer<'App'>;
 
 export type Channel = ListedChannel & { readonly app: string };
 
-/** Channel in a list that names its app. */
+/** Channel in a list that belongs to one app. */
 export type ListedChannel = Answer<'Channel'>;
 export type UpdateManifest = Answer<'UpdateManifest'>;
 
@@ -47,7 +47,7 @@ export type AdoptionStep = (typeof ADOPTION_STEPS)[number];
 export type Organization = {
   readonly id: string;
   readonly name: string;
-  /** Whether its members must show a second factor; absent if not. */
+  /** True if its members must sign in with a second factor; absent if not. */
   readonly requireSecondFactor?: true;
 };
 
@@ -60,28 +60,28 @@ export type Account = { readonly id: string; readonly email: string; readonly na
 export type Membership = {
   readonly organization: Organization;
   readonly role: Role;
-  /** Whether this session has no rights there, because it lacks a second factor; absent if not. */
+  /** True if this session has no rights there, because it lacks a second factor; absent if not. */
   readonly needsSecondFactor?: true;
 };
 
 export type Member = { readonly account: Account; readonly role: Role; readonly since: string };
 
-/** How a session was opened. */
+/** Way in which a person signed in to open a session. */
 export type SessionOpener = 'password' | 'oidc' | 'passkey';
 
-/** Open session of a person, as its list shows it. */
+/** Open session of a person, in the list on the page of the account. */
 export type ListedSession = {
   readonly id: string;
-  /** Short words for the browser, and the address, at the sign-in; null if a former version opened it. */
+  /** Short name of the browser, and IP address, at the sign-in; null if an earlier version opened it. */
   readonly browser: string | null;
   readonly address: string | null;
   readonly createdAt: string;
-  /** Lags by up to a minute. */
+  /** Time of the last request, up to a minute late. */
   readonly lastUsedAt: string;
   readonly openedBy: SessionOpener;
-  /** Whether a passkey was shown. */
+  /** Whether the person signed in with a passkey as well, or alone. */
   readonly secondFactor: boolean;
-  /** Whether it is the session that asks. */
+  /** Whether it is the session of this request. */
   readonly current: boolean;
 };
 
@@ -94,7 +94,7 @@ export type Passkey = {
   readonly lastUsedAt: string | null;
 };
 
-/** Invitation that is neither used, revoked nor expired. */
+/** Open invitation: neither used, revoked nor expired. */
 export type Invitation = {
   readonly id: string;
   readonly email: string;
@@ -107,9 +107,9 @@ export type Invitation = {
 /** API key with its history, for the console. */
 export type ListedKey = ApiKey & {
   readonly createdAt: string;
-  /** Actor that created the key, as in the audit log; null for a key older than this field. */
+  /** Actor that created the key, as in the audit log; null for a key from before this field existed. */
   readonly createdBy: string | null;
-  /** Refs of the apps that it may name; null for all of the organization. */
+  /** Refs of the apps in its scope; null for all of the organization. */
   readonly apps: readonly string[] | null;
   readonly may: readonly KeyRight[];
   /** End of its validity; null if it has none. */
@@ -120,7 +120,7 @@ export type ListedKey = ApiKey & {
   readonly revokedAt: string | null;
 };
 
-/** Rights of keys; one that is not narrowed has all of them. */
+/** Rights of keys; a key has all of them unless it was created with fewer. */
 export const KEY_RIGHTS = ['read', 'publish', 'control', 'fleet'] as const;
 
 export type KeyRight = (typeof KEY_RIGHTS)[number];
@@ -128,7 +128,7 @@ export type KeyRight = (typeof KEY_RIGHTS)[number];
 /** API key without its secret, which is shown only when the key is created. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };
 
-/** What a change of a release's serving did, as the audit is searched for it. */
+/** Kinds of serving changes that the audit log can be filtered by. */
 export const AUDIT_DEEDS = [...RELEASE_STATUSES, 'raised', 'lowered', 'retargeted'] as const;
 export type AuditDeed = (typeof AUDIT_DEEDS)[number];
 
@@ -148,11 +148,11 @@ export type AuditEntry = {
 
 /** How an app receives releases from a code host. */
 export type WebhookSettings = {
-  /** Prefix of the tags of the app's releases; null for only those that are always accepted. */
+  /** Prefix of the app's tags, beside those that every app accepts; null for only the latter. */
   readonly tagPrefix: string | null;
-  /** Whether new releases are paused, and take files until they are first published. */
+  /** Whether new releases are created paused, and accept files until they are first published. */
   readonly hold: boolean;
-  /** Targets (`linux`, `linux/x86_64`) with which a held release publishes itself; null for never. */
+  /** Targets (`linux`, `linux/x86_64`): a held release with files for all is published; null for never. */
   readonly expect: readonly string[] | null;
 };
 
@@ -161,13 +161,13 @@ export type Webhook = WebhookSettings & {
   readonly provider: WebhookProvider;
   readonly enabled: boolean;
   readonly createdAt: string;
-  /** Full name of the repository whose releases it takes; null until the first delivery names one. */
+  /** Full name of the repository that it accepts releases of; null until the first delivery names one. */
   readonly repository: string | null;
-  /** Other repository whose deliveries were ignored last, since the webhook got its secret; null for none. */
+  /** Other repository whose delivery was ignored last, since the present secret exists; null for none. */
   readonly otherRepository: { readonly name: string; readonly at: string } | null;
 };
 
-/** Outcome of one verified delivery of a webhook. */
+/** One delivery of a webhook whose signature was valid, with its outcome. */
 export type WebhookDelivery = {
   readonly id: string;
   readonly at: string;
@@ -184,7 +184,7 @@ export type WebhookDelivery = {
 
 // Clients of devices. A device's record has the last one, because clients differ in what they can install.
 
-/** The updater's protocol, or an orchestrator in the device's place (`push`). */
+/** The protocol of the device's updater, or `push` if an orchestrator calls for the device. */
 export type DeviceClient = (typeof DEVICE_CLIENTS)[number];
 
 /** Returns whether a text is the name of a client. */
@@ -192,7 +192,7 @@ export function isDeviceClient(text: unknown): text is DeviceClient {
   return (DEVICE_CLIENTS as readonly unknown[]).includes(text);
 }
 
-// Stops: all that an app, or one channel of it, has published is paused at once, and goes on at once.
+// Stops: one call pauses all published releases of an app, or of one of its channels; another resumes them.
 
 /** Release that a stop has paused. */
 export type StoppedRelease = Stop['releases'][number];
@@ -200,19 +200,19 @@ export type StoppedRelease = Stop['releases'][number];
 /** Stop, with the releases that it has paused: by channel, the oldest first. */
 export type Stop = Answer<'StopAnswer'>['stop'];
 
-/** What became of the releases of a stop that was resumed. */
+/** Releases of a resumed stop: those published again, and those whose status had been changed meanwhile. */
 export type ResumedStop = Answer<'ResumedStop'>;
 
-/** What a stop would reach now: published releases, and the devices on their channels. */
+/** Numbers of published releases that a stop would pause now, and of devices on their channels. */
 export type StopReach = { readonly releases: number; readonly devices: number };
 
-// Approvals: changes that widen exposure on a channel that asks for a second person, until that person
+// Approvals: on a channel that asks for them, a change that widens exposure is stored until a second person
 // decides (docs/contract.md 33).
 
 export type ApprovalStatus = Approval['status'];
 export type AskedOperation = ApprovalRequest['operation'];
 
-/** A call that waits. */
+/** Stored call that waits for an approval. */
 export type ApprovalRequest = Approval['request'];
 export type Approval = Answer<'Approval'>;
 

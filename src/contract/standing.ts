@@ -1,11 +1,11 @@
-// Standing of releases and channels: what devices are offered now, by the rules of the decision
+// Standing of releases and channels: which releases devices are offered now, found by the decision rules
 // (docs/contract.md 4.17).
 
 import type { Answer } from './answer-shape.ts';
 
 /**
- * State of a release. `serving`: all devices that it is meant for are offered it; `rolling out`: a part of
- * them; `for nobody yet`: it is published at 0 %, or for no device that could install it; `superseded`: they
+ * State of a release. `serving`: all devices that it targets are offered it; `rolling out`: a part of them;
+ * `for nobody yet`: it is published at 0 %, or for no device that could install it; `superseded`: the devices
  * are offered higher versions instead.
  */
 export type StandingState = ReleaseStanding['state'];
@@ -14,21 +14,21 @@ export type StandingState = ReleaseStanding['state'];
 export type StatusChange = NonNullable<ReleaseStanding['change']>;
 export type ReleaseStanding = Answer<'OwnedRelease'>['standing'];
 
-/** Release that devices of a channel are offered. */
+/** Release that devices of a channel are offered now. */
 export type ServedRelease = {
   readonly version: string;
-  /** Its channel: this one, or the one that it follows. */
+  /** Channel of the release: the devices' own, or the one that it follows. */
   readonly channel: string;
   readonly rolloutPct: number;
-  /** Platforms that are offered it; empty if all that the channel has files for are. */
+  /** Platforms whose devices are offered it; empty if those of all platforms with files are. */
   readonly on: readonly string[];
-  /** Whether it has conditions, so that only some devices are meant. */
+  /** Whether its targeting has conditions, so that it is meant for some devices only. */
   readonly isTargeted: boolean;
 };
 
 export type ChannelStanding = {
-  /** Releases that all devices which they are meant for are offered, highest version first. */
+  /** Releases that all of their targeted devices are offered, highest version first. */
   readonly serving: readonly ServedRelease[];
-  /** Releases that a part of them is offered, highest version first. */
+  /** Releases that a part of their targeted devices is offered, highest version first. */
   readonly rolling: readonly ServedRelease[];
 };

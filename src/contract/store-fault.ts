@@ -1,15 +1,15 @@
-// Faults of stores: the error of a store that is away, its words, and the checks of `sluice doctor`.
+// Faults of stores: the error of an unavailable store, its words, and the checks of `sluice doctor`.
 
-// Words for the faults of stores: which store, why, and what to do. `/readyz`, the log, the doctor and the
-// 503 of publishers say them alike. They name no address and no account, because anybody may read `/readyz`.
+// Words for faults of stores: which store, why, and what to do. `/readyz`, the log, the doctor and the 503 to
+// publishers use the same words. They name no address and no account, because anybody may read `/readyz`.
 
 /**
- * What cannot be used, by its role for a node. An edge's ledger is the service that it follows (`upstream`);
- * `process`: a queue of this process is full, and no store was asked.
+ * What is unavailable, by its role for a node. `upstream`: the service that an edge follows, which is its
+ * ledger; `process`: a queue of this process is full, and no store was asked.
  */
 export type UnavailableStore = 'ledger' | 'engine' | 'upstream' | 'process';
 
-/** Fault of a store: what is wrong, to be said after the store's name, and what to do. */
+/** Words for a fault: `why` continues a sentence that begins with the store's name; `remedy`: what to do. */
 type FaultWords = { readonly why: string; readonly remedy: string };
 
 const words = (why: string, remedy: string): FaultWords => ({ why, remedy });
@@ -45,7 +45,7 @@ const ALONE = words(
 );
 const DENIED = words('refuses the account what it needs', 'grant it');
 
-/** Words by the code of a system or SQLSTATE, or by its class (two characters). */
+/** Words by the code of a system error, by SQLSTATE, or by the class of a SQLSTATE (two characters). */
 const BY_CODE: Readonly<Record<string, FaultWords>> = {
   '53100': FULL,
   '53200': MEMORY,
@@ -76,10 +76,10 @@ const BY_CODE: Readonly<Record<string, FaultWords>> = {
   EPIPE: LOST,
 };
 
-/** Words by the text of a driver or of Redis, whose errors have no code. */
+/** Words by the message of errors without a known code, such as those of drivers and of Redis. */
 const BY_TEXT: readonly (readonly [RegExp, FaultWords])[] = [
   [/No space left on device/i, FULL],
-  // Redis 6 says within a sentence what a command of a script was refused for.
+  // Redis 6 has this word within the message if it refuses a command of a script.
   [/\bMISCONF\b/, UNWRITABLE],
   [/\bOOM\b|maxmemory/, MEMORY],
   [/\bREADONLY\b/, READ_ONLY],
@@ -93,25 +93,25 @@ const BY_TEXT: readonly (readonly [RegExp, FaultWords])[] = [
   [/closed|terminated|not queryable|isn't writeable|ended/i, LOST],
 ];
 
-/** Error whose message is already words that anybody may read, with what to do. */
+/** Error that has its own words for the fault, which anybody may read. */
 export type ToldFault = { readonly told: FaultWords };
 
-/** Returns the words for a fault: `PostgreSQL refuses the login`. `name` replaces that of the store. */
+/** Returns the sentence for a fault: `PostgreSQL refuses the login`. `name` replaces the store's name. */
 export function describeStoreFault(
   store: UnavailableStore,
   error: unknown,
   name: string = NAMES[store],
 ): string {
-  // Sentences of our own, which name no address.
+  // Texts are sentences of this service, which name no address.
   if (typeof error === 'string') return `${name}: ${error}`;
   const why = wordsOf(error)?.why;
   if (why !== undefined) return `${name} ${why}`;
-  // The messages of the upstream's client are sentences of our own as well.
+  // The messages of the upstream's client are sentences of this service as well.
   const isOwn = store === 'upstream' && error instanceof Error;
   return isOwn ? `${name}: ${error.message}` : `${name} cannot be used`;
 }
 
-/** Returns what an operator can do about a fault; undefined if only its log may tell. */
+/** Returns what an operator can do about a fault; undefined if the fault is unknown. */
 export function remedyOf(error: unknown): string | undefined {
   return wordsOf(error)?.remedy;
 }
@@ -121,7 +121,7 @@ export function isFull(error: unknown): boolean {
   return [FULL, MEMORY, UNWRITABLE].some((each) => each === wordsOf(error));
 }
 
-/** Returns whether a store answered, and refuses writes or a right. */
+/** Returns whether a store answered, but refuses writes, or lacks a right of the account. */
 export function refusesWrites(error: unknown): boolean {
   return isFull(error) || [READ_ONLY, ALONE, DENIED].some((each) => each === wordsOf(error));
 }
@@ -134,16 +134,16 @@ function wordsOf(error: unknown): FaultWords | undefined {
   return known ?? BY_TEXT.find(([text]) => text.test(error.message))?.[1];
 }
 
-// The error of every store that cannot be reached or does not answer in time. It says nothing about the data:
-// the caller may try again after `Retry-After`.
+// The error of every store that cannot be reached or does not answer in time. Whether a write happened is
+// unknown; the caller may try again after `Retry-After`.
 
 export class Unavailable extends Error {
   readonly store: UnavailableStore;
 
   /**
-   * The message is what anybody may read (`store-fault.ts`). `cause` is the driver's error, for the log, or a
-   * sentence; that of another `Unavailable` is taken over, so that nothing is said twice. `name` replaces the
-   * name of the store.
+   * The message is the sentence of `describeStoreFault`, which anybody may read. `cause` is the driver's
+   * error, for the log, or a sentence; of another `Unavailable`, message and cause are copied. `name`
+   * replaces the name of the store.
    */
   constructor(store: UnavailableStore, cause: unknown, name?: string) {
     const root = cause instanceof Unavailable ? cause.cause : describable(cause);
@@ -154,13 +154,13 @@ export class Unavailable extends Error {
     this.store = store;
   }
 
-  /** What the driver said, for operators; undefined if that is the message. */
+  /** Message of the driver, for operators; undefined if the cause is a sentence. */
   get detail(): string | undefined {
     return this.cause instanceof Error ? this.cause.message.replace(/\s+/g, ' ') : undefined;
   }
 }
 
-/** Returns a handler of rejections that answers where a store is away, and passes any other error on. */
+/** Returns a handler of rejections: calls `answer` for an unavailable store, rethrows other errors. */
 export function whenAway<Answer>(
   answer: (fault: Unavailable) => Answer,
 ): (error: unknown) => Answer {
@@ -173,7 +173,7 @@ export function whenAway<Answer>(
 /** The error of a store that answers, but belongs to another record than this node. */
 export class OfAnotherRecord extends Unavailable {}
 
-/** The error of a call to another database than before: whether it is the record is just being examined. */
+/** The error of a call to another database than before, while the node examines whether it is the record. */
 export class Unexamined extends Unavailable {
   constructor() {
     super('ledger', 'the address leads to another database, which is being examined');
@@ -186,7 +186,7 @@ export class Unexamined extends Unavailable {
  */
 export class LockedTooLong extends Unavailable {}
 
-/** The error of a call that waited, or would have waited, too long in this process: no store was asked. */
+/** The error of a call that waited, or would have to wait, too long in this process: no store was asked. */
 export class Overloaded extends Unavailable {
   constructor(why: string) {
     super('process', why);
@@ -225,7 +225,7 @@ export function faulty(name: string, message: string): Check {
   return { name, ok: false, message };
 }
 
-/** Returns a check of a store that cannot be used: the words that all use, what it said, and what to do. */
+/** Returns the check of a store that cannot be used: the sentence, the driver's message, and what to do. */
 export function unusable(
   name: string,
   { store, place }: { readonly store: UnavailableStore; readonly place: string },

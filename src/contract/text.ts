@@ -1,7 +1,7 @@
-// Texts that the service can store, and times, words and names as they are written.
+// Texts that the service can store and display, and the formats of times, paths and names.
 
-// PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. A name that cannot be stored does
-// not exist, which is an answer and no fault of the database.
+// PostgreSQL stores no NUL, and an unpaired surrogate has no UTF-8 form. Callers check names for both first:
+// a name that cannot be stored is unknown, and must not become an error of the database.
 
 const REPLACEMENT = '\ufffd';
 
@@ -13,7 +13,7 @@ export function storableText(text: string): string {
 /** Reason for refusing a text that cannot be stored. */
 export const NOT_STORABLE = 'Must not contain NUL or broken characters';
 
-/** Returns whether all of these texts can be stored unchanged; one that cannot equals no stored text. */
+/** Returns whether all of these texts can be stored unchanged. */
 export function isStorable(...texts: readonly string[]): boolean {
   return texts.every((text) => text.isWellFormed() && !text.includes('\u0000'));
 }
@@ -26,7 +26,7 @@ export function withoutLineBreak(text: string): string {
 /** Reason for refusing a text with control characters. */
 export const HAS_CONTROLS = 'Must not contain control characters';
 
-/** Returns whether a text has control characters other than `allowed` ones. */
+/** Returns whether a text has control characters other than those in `allowed`. */
 export function hasControls(text: string, allowed = ''): boolean {
   return (text.match(CONTROL) ?? []).some((char) => !allowed.includes(char));
 }
@@ -40,8 +40,8 @@ const CONTROL = /\p{Cc}/gu;
  */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 /**
- * Characters that a terminal obeys or that reorder a text: control characters, which form escape sequences,
- * line breaks, and bidirectional control characters.
+ * Characters that affect how a text is displayed: control characters, which form escape sequences of
+ * terminals, line breaks, and bidirectional control characters.
  */
 const STEERING = /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -50,12 +50,12 @@ export function turnsText(text: string): boolean {
   return TURNING.test(text);
 }
 
-/** Replaces each character that affects how the text is displayed by its JSON escape, such as `\u202e`. */
+/** Replaces each such character by its JSON escape, such as `\u202e`. */
 export function showSteering(text: string): string {
   return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Returns whether a text has more than `max` characters (code points). UTF-16 units usually decide. */
+/** Returns whether a text has more than `max` code points; counts them only if UTF-16 units do not decide. */
 export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > max * 2) return true;
@@ -67,18 +67,18 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Returns the word for a key, or the key itself where there is none. */
+/** Returns the word for a key, or the key itself if it has none. */
 export function wordFor(words: Readonly<Record<string, string>>, key: string): string {
   return Object.hasOwn(words, key) ? (words[key] ?? key) : key;
 }
 
-// Names as segments of the console's paths, in its pages and in the links of messages. A name that would have
-// another meaning there gets a leading `~`, which no channel name has.
+// Names as segments of paths of the console, in its pages and in links of messages. A name that would mean
+// something else there, such as the page `fleet`, gets a leading `~`, which no channel name has.
 
-/** Segments below an app that are pages. */
+/** Segments below an app's path that are pages of the console. */
 const RESERVED: ReadonlySet<string> = new Set(['fleet', 'devices']);
 
-/** Returns whether clients that follow the URL standard fold a segment away, percent-encoded or not. */
+/** Returns whether clients remove this segment from a path, as the URL standard asks, encoded or not. */
 export function isFoldedAway(segment: string): boolean {
   return segment === '.' || segment === '..';
 }
@@ -102,7 +102,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['ios', 'iOS'],
 ]);
 
-/** Returns the name of a folded platform, such as `macOS` for `darwin`; an unknown one is its own name. */
+/** Returns the name of a folded platform, such as `macOS` for `darwin`; an unknown one stays as it is. */
 export function platformName(platform: string): string {
   return NAMES.get(platform) ?? platform;
 }

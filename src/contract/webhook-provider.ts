@@ -2,7 +2,7 @@
 
 export type WebhookProvider = (typeof WEBHOOK_PROVIDERS)[number];
 
-/** In the order in which they are shown. */
+/** Code hosts, in the order in which they are shown. */
 export const WEBHOOK_PROVIDERS = ['github', 'gitea', 'forgejo'] as const;
 
 /** Header with the signature of a delivery, as each code host's documentation spells it. */
