@@ -4,7 +4,7 @@
 
 import { Overloaded } from '../contract/store-fault.ts';
 
-/** Caller that waits for an answer: one of the two is called, once. Neither may throw. */
+/** Caller that waits for an answer. Exactly one of the two is called, once; neither may throw. */
 export type Asker<Answer> = {
   answered(answer: Answer): void;
   failed(error: unknown): void;
@@ -21,7 +21,7 @@ export type BatcherOptions<Item, Answer> = {
 };
 
 export class Batcher<Item, Answer> {
-  /** What waits for a batch, and who asked for each. */
+  /** Items that wait for a batch, and the asker of each at the same index. */
   private items: Item[] = [];
   private askers: Asker<Answer>[] = [];
   private pending = 0;
@@ -40,8 +40,8 @@ export class Batcher<Item, Answer> {
   }
 
   /**
-   * Asks for an item without a promise, which would cost several times what the batch does for it: the asker
-   * is called in the turn of the answer. Returns false, and calls nobody, if too many are pending.
+   * Asks for an item without a promise, which would cost several times what the batch does for the item: the
+   * asker is called in the turn of the answer. Returns false, and never calls it, if too many are pending.
    */
   tell(item: Item, asker: Asker<Answer>): boolean {
     if (this.pending >= this.options.pendingMax) return false;

@@ -27,7 +27,7 @@ export class ConcurrencyLimit {
 
   /**
    * Runs the task in its turn. Rejects with `Overloaded` without running it: at once if too many tasks wait,
-   * or in its turn if that comes too late.
+   * or in its turn if it has waited longer than `waitMsMax`.
    */
   async pass<Value>(task: () => Promise<Value>): Promise<Value> {
     if (this.running >= this.runningMax) await this.turn();
@@ -61,7 +61,7 @@ export class ConcurrencyLimit {
     });
   }
 
-  /** Starts the longest waiting task that is not too late, or frees the turn. */
+  /** Starts the task that has waited longest, but not too long; else frees the turn. */
   private passTurnOn(): void {
     for (let next = this.waiters.shift(); next !== undefined; next = this.waiters.shift()) {
       if (performance.now() - next.since <= this.waitMsMax) {

@@ -1,7 +1,7 @@
-// The one way in which the service calls others over HTTP. Whatever a server does, a call settles: with its
-// answer, or with an error, within one time for the whole exchange. Node's own client leaves that open: after
-// an unexpected `101 Switching Protocols` it emits neither `response` nor `error`, and its time limits end
-// with the socket.
+// The one way in which the service calls others over HTTP. Whatever a server does, a call ends with an answer
+// or an error, within one time limit for the whole exchange. Node's own client does not guarantee that: after
+// an unexpected `101 Switching Protocols` it emits neither `response` nor `error`, and its timeouts are those
+// of the socket.
 
 import {
   type ClientRequest,
@@ -21,11 +21,11 @@ export type OutgoingCall = {
   readonly timeoutMs: number;
   /** Maximum bytes of the answer's body. */
   readonly answerBytesMax: number;
-  /** Whether an answer counts of which only the head and a part of the body can be had. Default: false. */
+  /** Whether the head and a part of the body suffice, if the rest does not arrive. Default: false. */
   readonly isPartEnough?: boolean;
   /** Ends the call, which rejects with the reason. */
   readonly signal?: AbortSignal;
-  /** How the connection is made. Without an agent, it serves this call alone. */
+  /** How to connect. Without an agent, the call has a connection of its own. */
   readonly connection?: Pick<RequestOptions, 'agent' | 'lookup' | 'ca'> &
     Pick<TcpSocketConnectOpts, 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'>;
 };
@@ -44,14 +44,14 @@ export class LateAnswer extends Error {
   }
 }
 
-/** Maximum number of interim answers (1xx) of a call; one more counts as its answer. */
+/** Maximum number of interim answers (1xx) of a call; one more ends the call as its answer. */
 const INTERIM_ANSWERS_MAX = 16;
 const SWITCHING_PROTOCOLS = 101;
 
 /**
  * Makes a call. Resolves with the answer, of any status: redirects are not followed, and a change of protocol
  * is an answer 101 without a body. Rejects with a `LateAnswer` when the time is over, and with another error
- * when there is no answer, or not the whole of it.
+ * when no answer arrives, or only a part of it (see `isPartEnough`).
  */
 export function callOut(call: OutgoingCall): Promise<OutgoingAnswer> {
   return new Promise((resolve, reject) => {
@@ -90,17 +90,17 @@ class Exchange {
     request.on('error', (error) => this.fail(error));
     request.on('information', (head) => this.countInterim(head));
     request.on('upgrade', (head, socket) => {
-      // From Node 26 on, the end of the request no longer ends the connection that it has handed over.
+      // From Node 26 on, destroying the request no longer destroys a socket that it has handed over.
       socket.destroy();
       this.conclude(head);
     });
     request.on('response', (response) => this.read(response));
     request.on('close', () => {
-      // Behind a head, the rest of the body may still be on its way to `read`.
+      // After the head, `read` decides: the rest of the body may still be on its way.
       if (this.head === undefined) this.fail(new Error('the connection was closed'));
     });
     const { body } = call;
-    // Node tells no length for DELETE: the body would be taken for the next request.
+    // Node sends no length with a DELETE: the server would take the body for the next request.
     if (body !== undefined) request.setHeader('content-length', Buffer.byteLength(body));
     request.end(body);
   }
@@ -113,7 +113,7 @@ class Exchange {
   }
 
   private read(response: IncomingMessage): void {
-    // One that names no protocol comes as an answer, whose connection is of no use either.
+    // Node reports a 101 that names no protocol as a response; its connection is just as useless.
     if (response.statusCode === SWITCHING_PROTOCOLS) return this.conclude(response);
     this.head = response;
     response.on('data', (part: Buffer) => this.add(part));
@@ -129,7 +129,7 @@ class Exchange {
     if (part.length > room) this.fail(new Error('the answer is too large'));
   }
 
-  /** Settles with an error, or with what there is of an answer where that is enough. */
+  /** Settles with an error, or with the part of the answer that has arrived, if that is enough. */
   private fail(error: unknown): void {
     if (this.head !== undefined && this.call.isPartEnough) this.conclude(this.head);
     else this.settle(false, () => this.reject(error));
@@ -141,7 +141,7 @@ class Exchange {
     });
   }
 
-  /** Keeps the connection for the agent only when both request and answer are whole. */
+  /** Leaves the connection to the agent only when both request and answer are whole. */
   private settle(isWhole: boolean, tell: () => void): void {
     if (this.isSettled) return;
     this.isSettled = true;
@@ -152,10 +152,10 @@ class Exchange {
   }
 }
 
-/** Status and headers, as interim and other answers have them. */
+/** Status and headers of an answer, interim or final. */
 type AnswerHead = Pick<IncomingMessage, 'headers'> & { readonly statusCode?: number | undefined };
 
-/** Reads `Retry-After`: seconds, or a date; undefined if it is neither. */
+/** Reads `Retry-After`, seconds or a date, as milliseconds from now; undefined if it is neither. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;

@@ -1,4 +1,4 @@
-// Waits: until a time has passed or a signal ends it, and before a failed call is repeated.
+// Waits that a signal can end, and the delay before a failed call is repeated.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,34 +1,34 @@
-// Work in turns, one after another, until it is stopped: polls, sweeps, drivers and watches.
+// Work that runs in turns, one after another, until it is stopped: polls, sweeps, drivers and watches.
 
 import { Unavailable } from '../contract/store-fault.ts';
 
 export type Periodic = {
   readonly isStopped: boolean;
-  /** Begins the turns, once. */
+  /** Schedules the first turn; further calls do nothing. */
   start(): void;
-  /** Takes a turn now, beside the due ones; returns whether it left more to do. */
+  /** Takes a turn now, besides the scheduled ones; returns whether it left more to do. */
   turn(): Promise<boolean>;
-  /** Begins no turn any more, and waits for the latest. */
+  /** Schedules no further turn, and waits for the end of the latest. */
   stop(): Promise<void>;
 };
 
 type PeriodicOptions = {
   /** Milliseconds between the end of a turn and the next one. */
   readonly everyMs: number;
-  /** Milliseconds before the first turn; default: those between two. */
+  /** Milliseconds before the first turn; default: `everyMs`. */
   readonly firstMs?: number;
-  /** Milliseconds before the next turn when one has left more to do; default: those between two. */
+  /** Milliseconds before the next turn after one that left more to do; default: `everyMs`. */
   readonly busyMs?: number;
   /**
-   * Part of `everyMs` by which a wait is shorter at random, so that nodes that started at the same time do
-   * not poll at the same time for ever; default: 0.
+   * Greatest fraction of `everyMs` by which a wait is shortened at random, so that nodes that started at the
+   * same time do not poll at the same time for ever; default: 0.
    */
   readonly jitter?: number;
-  /** Called with the fault of a turn; the next one comes as ever. Without it, no turn may reject. */
+  /** Called with the error of a failed turn; the turns go on. Without it, no turn may reject. */
   readonly onFault?: (error: unknown) => void;
 };
 
-/** Returns the turns of `work`, which resolves with true when it left more to do. */
+/** Creates the turns of `work`, which resolves with true when it left more to do. */
 export function periodic(
   work: () => Promise<unknown>,
   { everyMs, firstMs, busyMs, jitter = 0, onFault }: PeriodicOptions,
@@ -68,8 +68,8 @@ export function periodic(
   };
 }
 
-// Faults that work survives, because it is done again. That a store is away is told by its health; anything
-// else is a bug.
+// Faults that work survives, because it is tried again. The health of a store reports that the store is
+// unavailable; any other fault is a bug.
 
 type Observers<Place> = {
   readonly metrics: { readonly faults: { add(place: Place): void } };
@@ -77,12 +77,12 @@ type Observers<Place> = {
 };
 
 type FaultOptions = {
-  /** Message while a store is away, if it has one of its own; false where nothing is logged then. */
+  /** Message while a store is unavailable; default: the usual one. False: nothing is logged then. */
   readonly waits?: string | false;
   readonly details?: object;
 };
 
-/** Counts a fault at this place, and logs it: at level error, but at level debug while a store is away. */
+/** Counts a fault under its place, and logs it: at level debug if a store is unavailable, else error. */
 export function tellFault<Place>(
   { metrics, log }: Observers<Place>,
   place: Place,

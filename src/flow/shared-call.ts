@@ -1,5 +1,5 @@
-// A call that many callers share, one at a time. Callers that ask during a call share the next one, so that
-// no answer is older than its question.
+// A call that many callers share. Only one runs at a time, and callers that ask meanwhile share the next one,
+// so that no answer is older than its question.
 
 import { withinTime } from './within-time.ts';
 

@@ -20,7 +20,7 @@ export class TimeSlice {
   }
 }
 
-/** Takes the steps of long work in slices; returns its result. */
+/** Runs long work, which yields between its steps, in slices; returns its result. */
 export async function inSlices<Result>(steps: Generator<undefined, Result>): Promise<Result> {
   const slice = new TimeSlice();
   for (;;) {

@@ -16,7 +16,7 @@ export async function withinTime<Value>(
   }
 }
 
-/** Returns the outcome of the work; rejects with what `late` makes after `waitMsMax`, while it continues. */
+/** Returns the outcome of the work; after `waitMsMax`, rejects with the error of `late`. The work goes on. */
 export async function demandWithin<Value>(
   work: Promise<Value>,
   waitMsMax: number,

@@ -1,5 +1,5 @@
 // Histograms of how long requests waited, by their surface. Counting costs a search in a dozen bounds and two
-// additions; a histogram of prom-client hashes its labels each time, which took 5 % of a check that waits.
+// additions; a histogram of prom-client hashes its labels each time, which took 5 % of a waiting check.
 
 import type { Metric, Registry } from 'prom-client';
 
@@ -11,16 +11,16 @@ type DurationOptions = {
   readonly bounds: readonly number[];
 };
 
-/** Value as prom-client writes it. */
+/** One sample, in the form in which prom-client reports it. */
 type Series = {
   readonly metricName: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
 };
 
-/** Durations with one value of the label. */
+/** Histogram of the durations with one value of the label. */
 export class DurationCount {
-  /** Durations up to each bound and above the one before it, and above the last bound. */
+  /** Number of durations up to each bound and above the one before it; the last is that above all bounds. */
   private readonly counts: number[];
   private sum = 0;
 
@@ -67,11 +67,11 @@ export class DurationCounts {
         count.seriesOf(name, { [label]: value }),
       ),
     });
-    // All that a registry needs of a metric.
+    // A registry uses only these two fields of a metric.
     registry.registerMetric({ name, get } as unknown as Metric);
   }
 
-  /** Returns the durations with a value of the label, the same object for the same value. */
+  /** Returns the histogram of a value of the label, the same object for the same value. */
   of(value: string): DurationCount {
     const known = this.counts.get(value) ?? new DurationCount(this.bounds);
     this.counts.set(value, known);

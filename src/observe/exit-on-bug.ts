@@ -3,8 +3,8 @@
 import type { Log } from './log.ts';
 
 /**
- * Ends the process on any uncaught error from now on: it leaves an unknown state, and a restart is better
- * than wrong answers.
+ * Ends the process on any uncaught error from now on. Such an error leaves the process in an unknown state,
+ * and a restart is better than wrong answers.
  */
 export function exitOnBug(log: Log): void {
   const exit = (error: unknown): void => {

@@ -3,7 +3,7 @@
 
 import type { Reason } from '../contract/explanation.ts';
 
-/** Reasons of checks: all that there are, because a check with another one could not be counted. */
+/** All reasons of checks: a check with a reason that is missing here could not be counted. */
 export const CHECK_REASONS = Object.keys({
   offered: true,
   'up-to-date': true,
@@ -14,12 +14,12 @@ export const CHECK_REASONS = Object.keys({
   'first-offer-unavailable': true,
 } satisfies Record<Reason, true>) as readonly Reason[];
 
-/** What the checks of one app came to. */
+/** Outcomes of an app's checks. */
 export const APP_OUTCOMES = ['offered', 'nothing', 'unavailable'] as const;
 
 export const FIRST_OFFER_OUTCOMES = ['recorded', 'stale', 'unavailable', 'late', 'shared'] as const;
 
-/** HTTP engines, of which a node has one. */
+/** HTTP engines; a node uses one of them. */
 export const HTTP_ENGINES = ['uws', 'node'] as const;
 
 export const CATALOG_SOURCES = ['ledger', 'engine', 'disk'] as const;
@@ -53,7 +53,7 @@ export const PROCESS_EVENTS = ['restarted', 'hung', 'silent'] as const;
 
 export const REWIND_EVENTS = ['epoch-raised', 'offer-restored', 'channel-lost'] as const;
 
-/** Tries of notifications that delivered or failed, and messages that were too old. */
+/** Outcomes of notifications: tries that delivered or failed, and messages dropped because of their age. */
 export const NOTIFICATION_OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
 
 export const EDGE_REFUSALS = [
@@ -65,7 +65,7 @@ export const EDGE_REFUSALS = [
   'revoked',
 ] as const;
 
-/** Code that met a fault of a store and survived it, by the store. */
+/** Places in the code that survive a fault of a store, by the store. */
 export const FAULT_PLACES = [
   // PostgreSQL
   'cold-load',

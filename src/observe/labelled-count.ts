@@ -1,8 +1,8 @@
 // Counter with one label whose values are all known.
 
 /**
- * Counts by label. Every label begins at 0 and is exported so: Prometheus sees an increase only in a series
- * that it had before. Incrementing costs one look-up and one addition: cheap on every request.
+ * Counts by label. Every label is exported from the start, with 0, because Prometheus sees an increase only
+ * in a series that it had before. Incrementing costs one look-up and one addition: cheap on every request.
  */
 export class LabelledCount<Label extends string = string> {
   private readonly cells: ReadonlyMap<Label, { count: number }>;
@@ -17,7 +17,7 @@ export class LabelledCount<Label extends string = string> {
     cell.count += amount;
   }
 
-  /** Counts by label, those of 0 too. */
+  /** Counts by label, zeros included. */
   get counts(): ReadonlyMap<string, number> {
     return new Map([...this.cells].map(([label, { count }]) => [label, count]));
   }

@@ -14,7 +14,7 @@ export function createLog(level: LogLevel, fields: Readonly<Record<string, unkno
   return pino({
     level,
     base: { pid: process.pid, ...fields },
-    // People and all log collectors can read a word without a table of levels.
+    // A word, which people and all log collectors understand without a table of level numbers.
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[hidden]' },
@@ -25,7 +25,7 @@ export function createLog(level: LogLevel, fields: Readonly<Record<string, unkno
 
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
-  // An expected fault: a stack would say nothing of the store.
+  // The fault is expected, and a stack would say nothing about the store.
   if (error instanceof Unavailable) {
     const { name: type, message, detail, cause } = error;
     const { code } = (cause ?? {}) as NodeJS.ErrnoException;

@@ -38,10 +38,10 @@ const CALL_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5];
 /** Upper bounds around the promise: within 1 s, and 5 s if an announcement is lost. */
 const PROPAGATION_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Program that runs: its version, and the commit that it was built from. */
+/** The running program: its version, and the commit that it was built from. */
 export type Build = { readonly version: string; readonly commit: string };
 
-/** Program that runs, and the HTTP engine of the node. */
+/** The running program, and the HTTP engine of the node. */
 type RunningBuild = Build & { readonly engine: (typeof HTTP_ENGINES)[number] | 'unknown' };
 
 const UNKNOWN_BUILD: RunningBuild = { version: 'unknown', commit: 'unknown', engine: 'unknown' };
@@ -52,9 +52,9 @@ export class Metrics {
   readonly checks = new AppCounts<Reason>(CHECK_REASONS);
   /** Reports of devices that could not install a release, by app. */
   readonly failures = new AppCounts(['reported']);
-  /** Devices that are named by an id which many share by mistake, by app and by kind. */
+  /** Occurrences (not devices) of ids that many devices share by mistake, by app and by kind of the id. */
   readonly mistakenIds = new AppCounts<MistakenId>(MISTAKEN_IDS);
-  /** Requests to all other endpoints by route and status. */
+  /** Requests that were not decided checks, by surface, route and status. */
   readonly requests = this.routeCounts(
     'sluice_requests_total',
     'Requests that were not decided checks, by surface, route and status',
@@ -92,7 +92,7 @@ export class Metrics {
     'source',
     CATALOG_SOURCES,
   );
-  /** Check-ins by outcome: accepted by the engine, stored in the ledger, dropped at a bound. */
+  /** Check-ins by outcome: accepted by the engine, stored, not admitted, handed over by an edge, dropped. */
   readonly checkIns = this.tally(
     'sluice_check_ins_total',
     'Check-ins by outcome',
@@ -117,7 +117,7 @@ export class Metrics {
     'outcome',
     DELIVERY_OUTCOMES,
   );
-  /** Actions of the device limit: requests refused, requests decided by the engine. */
+  /** Actions of the device limit: requests refused, and requests that the engine was asked to decide. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
     'Device requests refused, and decided with other processes',
@@ -131,7 +131,7 @@ export class Metrics {
     'event',
     PROCESS_EVENTS,
   );
-  /** Survived faults of stores by the code that met them. */
+  /** Survived faults of stores, by the place in the code that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
     'Survived store faults by the code that met them',
@@ -161,7 +161,7 @@ export class Metrics {
     'Entries of the audit removed because they were older than AUDIT_DAYS',
   );
 
-  /** Messages by what became of them: tries that delivered and that failed; too old, and never sent. */
+  /** Tries of notifications that delivered or failed, and messages dropped because they were too old. */
   readonly notifications = this.tally(
     'sluice_notifications_total',
     'Tries of notifications that delivered or failed, and messages dropped because they were too old',
@@ -169,27 +169,27 @@ export class Metrics {
     NOTIFICATION_OUTCOMES,
   );
 
-  /** Functions that return 1 while a store is there, else 0, by the store. */
+  /** By store, a function that returns 1 while the store answers, else 0. */
   readonly storeUp = this.gauges('sluice_store_up', 'Whether the store answers: 1, or 0', [
     'store',
   ]);
-  /** Functions that return 1 while a store answers and refuses writes, else 0, by the store. */
+  /** By store, a function that returns 1 while the store answers but refuses writes, else 0. */
   readonly storeRefusingWrites = this.gauges(
     'sluice_store_refusing_writes',
     'Whether the store answers and refuses writes, for whatever reason: 1, or 0',
     ['store'],
   );
-  /** Functions that return 1 while a store refuses writes for want of room, else 0, by the store. */
+  /** By store, a function that returns 1 while it refuses writes because it is full, else 0. */
   readonly storeFull = this.gauges(
     'sluice_store_full',
     'Whether the store refuses writes because its disk or memory is full: 1, or 0',
     ['store'],
   );
-  /** Functions that return a number of open rollout plans, by state. */
+  /** By state, a function that returns the number of open rollout plans. */
   readonly plans = this.gauges('sluice_plans', 'Open rollout plans of the service by state', [
     'state',
   ]);
-  /** Functions that return a number of connections to PostgreSQL, by state. */
+  /** By state, a function that returns the number of connections to PostgreSQL. */
   readonly poolConnections = this.gauges(
     'sluice_database_connections',
     'Connections of this process to PostgreSQL by what they do',
@@ -343,7 +343,7 @@ export class Metrics {
 /** One series of a counter. */
 type Counted = { readonly labels: Readonly<Record<string, string>>; readonly count: number };
 
-/** Returns the checks of each app by what they came to. */
+/** Returns the checks of each app by outcome. */
 function outcomesOf(checks: AppCounts<Reason>): readonly Counted[] {
   const sums = new Map<string, Map<string, number>>();
   for (const { app, label, count } of checks.list()) {

@@ -1,5 +1,5 @@
 // Log for events that can occur thousands of times a second while a store is unavailable: at most one line
-// per second and message, or per minute, message and subject. A line has the number of suppressed ones.
+// per second and message, or per minute, message and subject. A line says how many others it stands for.
 
 import type { Log } from './log.ts';
 

@@ -30,7 +30,7 @@ export class RouteCounts {
     return known;
   }
 
-  /** Lists the counts of all replies that were given, and of those that alerts ask for. */
+  /** Lists the counts by status: of every status that a route replied with, and of the watched ones. */
   list(): { readonly labels: RouteLabels & { readonly status: string }; readonly count: number }[] {
     return [...this.routes.values()].flatMap(({ labels: { surface, method, route }, counts }) =>
       [...counts].map(([status, count]) => ({
@@ -41,7 +41,7 @@ export class RouteCounts {
   }
 }
 
-/** Statuses that alerts ask for: their series begin at 0, so that the first one is seen as an increase. */
+/** Statuses that alerts watch: their series begin at 0, so that the first reply is seen as an increase. */
 const WATCHED_STATUSES = [500, 503];
 
 export class RouteCount {

@@ -1,7 +1,7 @@
-// Health of a store, from its calls: the store is lost if calls fail and none has succeeded for 2 seconds,
-// and back with the next success. It refuses writes from a call that it refuses for want of room or of a
-// right, or because it is read-only, until a trial write succeeds: such a store still answers reads. The log
-// has one line for each, so that an operator sees when an outage began and ended, and how many calls it cost.
+// Health of a store, from its calls. The store is lost if calls fail and none has succeeded for 2 seconds,
+// and back with the next success. It refuses writes from the first call that it rejects because it is full or
+// read-only, or for want of a right, until a trial write succeeds; it still answers reads. The log has one
+// line for each, so that an operator sees when an outage began and ended, and how many calls it cost.
 
 import { isFull, refusesWrites, Unavailable, Unexamined } from '../contract/store-fault.ts';
 import type { Log } from './log.ts';
@@ -9,13 +9,13 @@ import type { Log } from './log.ts';
 /** Milliseconds without a success after which a failed call means that the store is lost. */
 const LOST_AFTER_MS = 2000;
 /**
- * Milliseconds after which that is told of a database that is being examined. Until then what the examination
- * finds is awaited, so that the log and `/readyz` say it in the same words.
+ * Milliseconds without a success after which a database that is being examined counts as lost. Until then the
+ * result of the examination is awaited, so that the log and `/readyz` give the same reason.
  */
 const EXAMINED_WITHIN_MS = 10_000;
 /**
- * Milliseconds after the last refused write for which a store refuses writes, whatever a trial says: one that
- * takes some and refuses others would else be told at every turn.
+ * Milliseconds after the last refused write for which a store counts as refusing writes, even if a trial
+ * succeeds: a store that takes some writes and refuses others would be logged again and again.
  */
 const REFUSING_MS_MIN = 5000;
 
@@ -24,14 +24,14 @@ export type StoreName = 'ledger' | 'engine' | 'upstream';
 /** Present outage of a store: when the last call before it succeeded, and why calls fail. */
 export type StoreOutage = {
   readonly store: StoreName;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970: of the last success before it, or of the first refused write. */
   readonly since: number;
   readonly reason: string;
-  /** Whether the store answers, and refuses writes alone. */
+  /** Whether the store answers, and refuses only writes. */
   readonly isOfWrites: boolean;
 };
 
-/** Refusal of writes: whether for want of room, and when last, by the clock of the health. */
+/** Refusal of writes: whether the store is full, and the time of the latest refused write by `now`. */
 type Refusal = { readonly outage: StoreOutage; readonly isFull: boolean; readonly at: number };
 
 export class StoreHealth {
@@ -128,15 +128,15 @@ export class StoreHealth {
   }
 }
 
-/** Returns what the driver said of a failed call. */
+/** Returns the driver's error of a failed call. */
 function causeOf(error: unknown): unknown {
   return error instanceof Unavailable ? error.cause : error;
 }
 
-/** What the log says of a fault: the words that all use, and what the driver said. */
+/** Description of a fault for the log: the words for its kind, and the driver's own. */
 export type ToldStoreFault = { readonly reason: string; readonly detail?: string };
 
-/** Returns what the log says of a fault of a store, without a stack. */
+/** Returns the description of a store's fault, without a stack. */
 export function tellFault(store: StoreName, error: unknown): ToldStoreFault {
   const told = error instanceof Unavailable ? error : new Unavailable(store, error);
   const { message: reason, detail } = told;

@@ -1,6 +1,6 @@
 // Sends spans to a collector by OTLP over HTTP. OpenTelemetry's libraries read the variables for it and write
-// the bodies. Their own sender has no bound: an export does not settle after an answer `101 Switching
-// Protocols` or 1xx without end, and from thirty such exports on it refuses all others.
+// the bodies. Their own sender is not used, because an export never settles after an answer `101 Switching
+// Protocols` or endless 1xx answers, and after thirty such exports it refuses all others.
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -16,14 +16,14 @@ const FORMATS = {
   'http/json': { type: 'application/json', serializer: JsonTraceSerializer },
   'http/protobuf': { type: 'application/x-protobuf', serializer: ProtobufTraceSerializer },
 } as const;
-/** Statuses after which OTLP has the same spans sent again. */
+/** Statuses after which OTLP asks for the same spans again. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** Maximum number of tries of an export. */
 const TRIES_MAX = 6;
 /** Wait before the next try, unless the collector asks for another; a part of it is random. */
 const BACK_OFF = { minMs: 1000, maxMs: 5000 };
 const RANDOM_PART = 0.2;
-/** Maximum bytes that are read of an answer, of which only the status counts. */
+/** Maximum bytes that are read of an answer; only its status counts. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 const compress = promisify(gzip);
 
@@ -60,7 +60,7 @@ export async function openTraceExporter(
   };
 }
 
-/** Resolves once the collector has taken the body; rejects when it will not, or not in time. */
+/** Resolves once the collector has taken the body; rejects when it refuses, or when the time is over. */
 async function deliver(call: Omit<OutgoingCall, 'timeoutMs'>, timeoutMs: number): Promise<void> {
   const endsAt = performance.now() + timeoutMs;
   for (let tries = 1; ; tries += 1) {

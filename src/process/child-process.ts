@@ -9,7 +9,7 @@ import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { type BackOff, backOffMs, pause } from '../flow/pause.ts';
 
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 5000 };
-/** Working time after which the end of a child counts as a first failure. */
+/** Milliseconds of work after which the end of a child counts as its first failure again. */
 const SOUND_LIFE_MS = 30_000;
 
 /** End of a child that was not asked to end. */
@@ -180,9 +180,9 @@ type Calls = { readonly call: unknown; readonly answer: unknown };
 export type NoCalls = { readonly call: never; readonly answer: undefined };
 
 // One child process from its start to its end, as the parent sees it.
-//
-//   starting ──ready──▶ working ──▶ ended      A process that refuses to start, that is killed, or whose
-//       └──refused / killed / crashed──▲       parent is gone ends in every state.
+// 
+//   starting ──ready──▶ working ──▶ ended      A process that is killed, or whose parent is gone, ends
+//       └──refused / killed / crashed──▲       in every state.
 
 type ChildProgram = {
   readonly modulePath: string;
@@ -193,8 +193,8 @@ type ChildProgram = {
 
 /** Children that have not ended. */
 const living = new Set<ChildProcess>();
-// A child sees that its parent is gone once it looks at its channel. One that is blocked, such as by a disk
-// that keeps a write waiting, would go on with the data directory while the next service starts on it.
+// A child sees that its parent is gone once it looks at its channel. A blocked child, such as one that waits
+// for a write to the disk, would go on using the data directory while the next service starts on it.
 process.on('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
@@ -282,7 +282,7 @@ export class ForkedChild<Down extends Calls, Up extends Calls> {
     return ready;
   }
 
-  /** Sends a message. One to an ending process is lost; its end resolves the unanswered calls. */
+  /** Sends a message. A process that is ending misses it; its end resolves the unanswered calls. */
   private send(message: MessageToChild): void {
     if (!this.process.connected) return;
     this.process.send(message, (error) => {

@@ -23,7 +23,9 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Returns whether the value is a URL of Redis, or of a cluster, whose later nodes may be `host:port`. */
+/**
+ * Returns whether the value is a URL of Redis, Sentinels or a cluster, whose later nodes may be `host:port`.
+ */
 export function isRedisAddress(value: string): boolean {
   if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
   const parts = value.split(',').map((part) => part.trim());
@@ -44,7 +46,7 @@ export function isDatabaseAddress(value: string): boolean {
   const addresses = splitHosts(value);
   return addresses.every((address) => {
     const url = parseUrl(address);
-    // An empty host is loopback or a socket; among several it is an extra comma.
+    // An empty host means loopback or a socket; in a list it comes from an extra comma.
     if (url === undefined || (addresses.length > 1 && url.hostname === '')) return false;
     const isList = ['host', 'port'].some((name) => url.searchParams.get(name)?.includes(','));
     return SCHEMES.includes(url.protocol) && !isList;

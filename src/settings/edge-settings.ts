@@ -34,7 +34,7 @@ export function readEdgeConfig(upstream?: string, environment?: NodeJS.ProcessEn
 
 /**
  * Reads the settings like `readEdgeConfig`, but the token may be missing. Returns undefined if they name no
- * upstream, and so are not those of an edge.
+ * upstream: then they are not those of an edge.
  */
 export function readUpstreamConfig(
   upstream?: string,

@@ -5,8 +5,8 @@ import { type Config, ConfigError, readConfig } from './settings.ts';
 export type MoveConfig = Config & { readonly databaseUrl: string };
 
 /**
- * Reads the settings; `to` takes the place of DATABASE_URL where it is given. Returns undefined where neither
- * names an address. Throws a `ConfigError` for a setting that is wrong.
+ * Reads the settings; `to`, if given, replaces DATABASE_URL. Returns undefined if neither names an address.
+ * Throws a `ConfigError` for a wrong setting.
  */
 export function readMoveConfig(
   to?: string,

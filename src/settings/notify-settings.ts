@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { parseUrl } from '../contract/address.ts';
 
 export type NotifySettings = Readonly<{
-  /** Networks that webhooks may reach beside public addresses, also by http; as CIDRs. */
+  /** Networks that webhooks may reach besides public addresses, also over plain http; as CIDRs. */
   privateNetworks: readonly string[];
   /** Undefined if no mails are sent. */
   mail: MailSettings | undefined;
@@ -19,7 +19,7 @@ type MailSettings = Readonly<{
 }>;
 
 const SMTP_SCHEMES = ['smtp:', 'smtps:'];
-/** A sender, or a name and a sender in angle brackets; a line break would add headers. */
+/** An address, or a name and an address in angle brackets; a line break would add headers. */
 const SENDER =
   /^(?:[^\p{Cc}<>"]{1,128}<[^\p{Cc}\s<>@",]+@[^\p{Cc}\s<>@",]+>|[^\p{Cc}\s<>@",]+@[^\p{Cc}\s<>@",]+)$/u;
 
@@ -48,7 +48,7 @@ export const NOTIFY_SHAPE = {
   ),
 };
 
-/** Returns the settings of their variables. `refuse` throws for a line that begins with a variable's name. */
+/** Builds the settings from their variables. `refuse` throws a line that begins with a variable's name. */
 export function readNotify(
   variables: {
     readonly NOTIFY_PRIVATE: readonly string[];

@@ -6,11 +6,11 @@ import { ROLES, type Role } from '../contract/resource.ts';
 import { HTTP_SCHEMES, isLoopback, isUrl } from './address.ts';
 
 export type OidcSettings = Readonly<{
-  /** The provider's own spelling: its tokens have the same. */
+  /** In the provider's own spelling, which its tokens repeat. */
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** Name for the button. */
+  /** Name of the provider on the sign-in button. */
   name: string;
   scopes: string;
   groupsClaim: string | undefined;
@@ -75,11 +75,11 @@ type Environment = {
   readonly [Name in keyof typeof OIDC_ENVIRONMENT]: z.output<(typeof OIDC_ENVIRONMENT)[Name]>;
 };
 
-/** What the provider needs, whichever of its variables is set. */
+/** Variables that are needed as soon as any variable of the provider is set. */
 const NEEDED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
 const OPTIONAL = ['OIDC_NAME', 'OIDC_SCOPES', 'OIDC_GROUPS_CLAIM', 'OIDC_ROLES'] as const;
 
-/** Reads the settings; calls `refuse` with a line that names what a set lacks. */
+/** Reads the settings; calls `refuse` with a line that names a missing variable. */
 export function readOidc(
   environment: Environment,
   refuse: (line: string) => never,

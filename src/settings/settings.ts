@@ -21,11 +21,11 @@ import { NOTIFY_SHAPE, type NotifySettings, readNotify } from './notify-settings
 import { OIDC_ENVIRONMENT, type OidcSettings, readOidc } from './oidc-settings.ts';
 import { readTracing, type TracingSettings } from './tracing-settings.ts';
 
-// Shapes of the settings' values: what a variable of a kind may hold, and what becomes of it.
+// Shapes of the settings' values: what a variable may contain, and how it is converted.
 
 /** Minimum length of a secret if others can reach the service. */
 const SECRET_LENGTH_MIN = 32;
-/** Maximum number of values of a secret at a time; trying a key costs each process time. */
+/** Maximum number of values that a secret has at a time; trying each of them takes the process time. */
 const SECRETS_MAX = 8;
 
 /** Text, or the fallback if it is unset or empty. */
@@ -44,7 +44,7 @@ function optionalText() {
     .transform((value) => value || undefined);
 }
 
-/** Parses the values of a secret, separated by commas: during a change, the old one counts as well. */
+/** Parses the values of a secret, separated by commas: during a change, the old one is valid as well. */
 function severalSecrets(
   value: string | undefined,
   { addIssue }: z.RefinementCtx,
@@ -73,7 +73,7 @@ function oneOf<const Values extends readonly [string, ...string[]]>(
     .pipe(z.enum(values, { error: `must be one of ${values.join(', ')}` }));
 }
 
-/** Whole number within bounds; unset it is the fallback, which may be no number. */
+/** Whole number within bounds; if it is unset, the fallback, which may be undefined. */
 function whole<Fallback extends number | undefined>(fallback: Fallback, min: number, max: number) {
   const reason = `must be a whole number from ${min} to ${max}`;
   return optionalText()
@@ -84,12 +84,12 @@ function whole<Fallback extends number | undefined>(fallback: Fallback, min: num
 
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Returns an address with what is not ASCII encoded: the host by Punycode, the path by percent signs. */
+/** Returns an address in ASCII: its host is encoded by Punycode, its path by percent signs. */
 function inAscii(url: string): string | undefined {
   return parseUrl(url)?.href.replace(/\/+$/, '');
 }
 
-/** Base URL without trailing slashes, in ASCII: it stands in headers. One in ASCII stays as it is written. */
+/** Base URL without trailing slashes, in ASCII because it is sent in headers. ASCII stays as written. */
 function baseUrl() {
   return optionalText()
     .refine(
@@ -98,7 +98,7 @@ function baseUrl() {
     )
     .transform((value) => value?.replace(/\/+$/, ''))
     .refine(
-      // Cookies end at a semicolon, and two slashes at the beginning of a path are a host.
+      // A cookie's path ends at a semicolon, and a path that begins with two slashes names a host.
       (value) => value === undefined || !/[;&\\]|\/\//.test(value.replace(/^\w+:\/\//, '')),
       'must have no ; & \\ or // in its path',
     )
@@ -121,11 +121,11 @@ export type Config = Readonly<{
   adminTokens: readonly string[];
   /** Keys that open sealed secrets; empty if none is set. The first seals. */
   secretKeys: readonly string[];
-  /** Accounts that may create organizations: the operator only, or every one. */
+  /** Who may create organizations: the operator only, or every account. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** The OpenID Connect provider that people sign in with; undefined for none. */
   oidc: OidcSettings | undefined;
-  /** Whether passwords let in. */
+  /** Whether people may sign in with passwords. */
   arePasswordsOn: boolean;
   /** Base URL of the service for its clients; undefined for the address that it listens on. */
   publicUrl: string | undefined;
@@ -135,7 +135,7 @@ export type Config = Readonly<{
   adminUrl: string | undefined;
   /** Number of serving processes; above 1 only if both stores can be shared. */
   workers: number;
-  /** Server of HTTP that is asked for: `auto` takes uWebSockets.js where its binary loads. */
+  /** The wished HTTP engine: `auto` means uWebSockets.js if its binary loads, else Node's. */
   httpEngine: (typeof HTTP_ENGINES)[number];
   deviceRetentionDays: number;
   /** Maximum delay of a device's `lastSeen`, in seconds. */
@@ -157,7 +157,7 @@ export type Config = Readonly<{
   tracing: TracingSettings;
   /** Milliseconds for which a stopping node keeps its port open, not ready, before it stops. */
   drainMs: number;
-  /** Milliseconds without an answer of any store until the node is not ready; undefined for no limit. */
+  /** Milliseconds without an answer of any store after which the node is not ready; undefined: no limit. */
   readyUnconfirmedMsMax: number | undefined;
   edge: EdgeSettings;
   notify: NotifySettings;
@@ -216,7 +216,7 @@ const ENVIRONMENT = z.object({
     'must be a redis:// or rediss:// address, several of them separated by commas, ' +
       'or redis+sentinel://h1,h2/name',
   ),
-  // At least one more than any kind of call may use at a time, so that none can take all connections.
+  // The minimum is one more than any kind of call may use at a time, so that none can take all connections.
   DATABASE_POOL: whole(10, 5, 200),
   // Braces would select the node of a cluster; a colon could make the names of two deployments equal.
   REDIS_PREFIX: text('sluice').refine(
@@ -282,7 +282,7 @@ export function readConfig(
   return config;
 }
 
-/** Reads the settings like `readConfig`, for any number of processes: an edge checks that itself. */
+/** Reads the settings like `readConfig`, but accepts any number of processes, which an edge checks itself. */
 export function readAnyConfig(
   environment: NodeJS.ProcessEnv = process.env,
   files: FileValues = readFiles(environment),
@@ -309,7 +309,7 @@ function readFiles(environment: NodeJS.ProcessEnv): FileValues {
   return Object.freeze(values);
 }
 
-/** Returns the variables whose names are close to a setting's, and that are not read. */
+/** Returns the variables that are not read, but whose names are close to a setting's. */
 export function readNearSettings(
   environment: NodeJS.ProcessEnv = process.env,
 ): readonly NearSetting[] {
@@ -396,7 +396,7 @@ function refuseShortSecrets({ host, adminListen, adminTokens, secretKeys }: Conf
   }
 }
 
-/** The command line signs in nowhere, and may not be able to read the secret's file. */
+/** Unsets the provider, which the command line does not use: it may be unable to read the secret's file. */
 const NO_OIDC = Object.fromEntries(Object.keys(OIDC_ENVIRONMENT).map((name) => [name, undefined]));
 
 /** Variables that the command line reads and the service does not. */
@@ -453,8 +453,8 @@ export function consoleUrlOf({ adminUrl, adminListen, publicUrl }: Config): stri
 }
 
 /**
- * Returns the base URL of the console for links that no request asks for. `address` is that of the service,
- * on which the console is without an address of its own.
+ * Returns the base URL of the console for links that are made outside a request. `address` is that of the
+ * service, which the console shares unless it has its own.
  */
 export function consoleLinksOf(config: Config, address = urlOf(config)): string {
   const { adminListen } = config;
