@@ -1,10 +1,10 @@
-// How targeting changes whom a release may reach. After a device was offered it, labels change only towards
-// more devices, and expressions not at all (docs/contract.md 3.6).
+// How targeting changes whom a release may reach. Once a device was offered it, labels may only broaden, and
+// expressions may not change (docs/contract.md 3.6).
 
 import type { TargetExpression, Targeting } from '../../contract/resource.ts';
 import { NO_CONDITIONS } from '../decision/targeting.ts';
 
-/** Returns the part that a change of targeting narrows; undefined if it broadens or changes nothing. */
+/** Returns the part that may not change so: expressions at all, labels if they narrow; else undefined. */
 export function obstacleToBroadening(
   before: Targeting | null,
   after: Targeting | null,
@@ -24,7 +24,7 @@ export function mayReachMore(before: Targeting | null, after: Targeting | null):
   const to = after ?? NO_CONDITIONS;
   const kept = new Set(to.matchExpressions.map(spell));
   const isKept = from.matchExpressions.every((each) => kept.has(spell(each)));
-  // Read backwards, what narrows broadens.
+  // Labels only narrow if the reverse change broadens them.
   return !isKept || !labelsBroaden(to.matchLabels, from.matchLabels);
 }
 

@@ -1,5 +1,5 @@
 // Ways around the approvals of a channel: what one person publishes on a channel without approvals also
-// reaches the devices of those that follow it, whatever they ask for (docs/contract.md 33.12).
+// reaches the devices of channels that follow it, even if those ask for approvals (docs/contract.md 33.12).
 
 import { type Finding, warning } from '../../contract/dry-run.ts';
 import type { Channel } from '../../contract/resource.ts';
@@ -7,8 +7,8 @@ import type { Channel } from '../../contract/resource.ts';
 type Settings = Pick<Channel, 'name' | 'approvals' | 'follows'>;
 
 /**
- * Returns a warning for each pair of channels of which one asks for approvals and follows the other, which
- * does not, where the given channel is one of the two. `others` are the other channels of its app.
+ * Returns a warning for each of `others`, the app's other channels, that forms such a pair with `channel`:
+ * one of the two asks for approvals and follows the other, which asks for none.
  */
 export function openDoors(channel: Settings, others: readonly Settings[]): readonly Finding[] {
   const { name } = channel;

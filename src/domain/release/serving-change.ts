@@ -44,8 +44,8 @@ export function applyServingChange(serving: Serving, change: ServingChange): Out
 type SeenServing = Pick<Serving, 'status' | 'rolloutPct'>;
 
 /**
- * Returns what a call makes of the present state. Refuses a change whose author saw another state and meant
- * that one; a change that stops the release is meant for every state.
+ * Returns what a call makes of the present state. Refuses a change whose author saw another state (`seen`),
+ * because it was meant for that one; but a change that stops the release is meant for every state.
  */
 export function transitionBy(
   change: ServingChange,

@@ -1,4 +1,4 @@
-// What is told of a release after a change of how it is served.
+// Events of a release, made from a change of how it is served.
 
 import { LIMIT } from '../../contract/limit.ts';
 import type { NewEvent, ServedFacts } from '../../contract/notification.ts';
@@ -20,8 +20,8 @@ const STATUS_EVENTS = {
 } as const;
 
 /**
- * Returns what has happened. The first publishing is one event, whatever it also raises or retargets.
- * `isStep`: a plan raised the rollout, which is told as its step.
+ * Returns the events of a change. The first publishing makes one event, even if it also raises or retargets.
+ * `isStep`: a plan raised the rollout, which makes the event `plan.step` instead.
  */
 export function servingEvents(
   before: ServedState,
@@ -42,7 +42,7 @@ export function servingEvents(
   return events;
 }
 
-/** Returns how a release is served, as a message says it: without a targeting that is too long for one. */
+/** Returns how a release is served, as an event carries it: without a targeting that is too long. */
 export function servedFacts(
   status: ReleaseStatus,
   { rolloutPct, targets, stop }: ServedState,

@@ -34,7 +34,7 @@ export type ExposureChange =
       readonly kind: 'release';
       readonly before: ExposedRelease | null;
       readonly after: ExposedRelease;
-      /** What the call does to the plan that there is, if anything. */
+      /** What the call does to the release's present plan, if anything. */
       readonly steered?: PlanAction;
     }
   | {
@@ -46,7 +46,8 @@ export type ExposureChange =
     };
 
 /**
- * Returns whether a change lets a release reach more devices than before. A part that narrows does not count.
+ * Returns whether a change lets a release reach more devices than before. A part that narrows offsets
+ * nothing.
  */
 export function widens(change: ExposureChange): boolean {
   if (change.kind === 'channel') return widensPolicy(change);

@@ -18,7 +18,7 @@ export type SpreadInHour = {
 
 /**
  * Returns how many devices had installed a release, and how many were offered it, at equally spaced ages in
- * hours, up to `ageHours`. Both count from the end of their hour on, so they may look up to an hour late.
+ * hours, up to `ageHours`. A device counts from the end of its hour on, so up to an hour late.
  */
 export function adoptionAtAges(
   publishedAtMs: number,

@@ -23,14 +23,14 @@ import { running } from './steer-plan.ts';
 export type RecordedUpTo = {
   /** Counted time up to which the record includes every earlier check-in. */
   readonly seenUpToMs: number;
-  /** Region that has recorded no further; undefined where there are no regions. */
+  /** Region whose check-ins are recorded least far; undefined where there are no regions. */
   readonly region?: string | undefined;
 };
 
 /** Counts for a check of the guards. */
 export type PlanEvidence = RecordedUpTo & {
   readonly counts: SignalCounts;
-  /** Devices by place, for each signal; undefined unless a guard may trip now. */
+  /** Devices by platform and version, for each signal; undefined unless a guard may trip now. */
   readonly places?: Readonly<Record<Signal, SignalBreakdown>> | undefined;
 };
 
@@ -42,7 +42,7 @@ export type PlanAct =
 export type DrivenPlan = { readonly state: PlanState; readonly act: PlanAct | undefined };
 
 const MINUTE_MS = 60_000;
-/** Milliseconds after the end of a hold from which a plan tells that it waits for the record. */
+/** Milliseconds after the end of a hold after which a plan states that it waits for check-ins of a region. */
 const TOLD_AFTER_MS = 30_000;
 
 /**
@@ -89,8 +89,8 @@ function judge(
 }
 
 /**
- * Applies a check of the guards: signals that trip hold the plan, or add their reason to a held one. So do
- * undecided ones, which pause nothing, unless a caller has ended the wait.
+ * Applies a check of the guards. A signal that trips holds the plan, or adds its reason to a held one, and
+ * may pause the release. An undecided signal only holds the plan, and not if a caller has ended the wait.
  */
 function check(
   state: PlanState,
@@ -133,13 +133,13 @@ function check(
   };
 }
 
-/** Holds a plan for this reason, which a held plan has beside the present one. */
+/** Holds a plan for this reason. A plan that is held already gets it in addition to its present reason. */
 function heldFor(state: PlanState, text: string, time: PlanTime): PlanState {
   const isHeld = state.status === 'held' && state.reason !== null;
   return held(state, isHeld ? `${state.reason}; ${text}` : text, time);
 }
 
-/** Returns whether the record holds all that a guard could judge: nothing, where the release is at 0 %. */
+/** Returns whether all check-ins up to the end of the hold are recorded, or the release is at 0 % anyway. */
 function hasCaughtUp(
   evidence: PlanEvidence | undefined,
   { rolloutPct }: PlannedRelease,
@@ -148,7 +148,7 @@ function hasCaughtUp(
   return evidence !== undefined && (rolloutPct === 0 || evidence.seenUpToMs >= dueMs);
 }
 
-/** Returns a plan whose record has not caught up with the end of its hold; it tells a wait that is long. */
+/** Returns the plan while check-ins up to the end of its hold are missing; states a wait of 30 s or more. */
 function behind(
   state: PlanState,
   evidence: PlanEvidence | undefined,
@@ -216,8 +216,8 @@ function keptBy(
 }
 
 /**
- * Returns what a plan waits for. It keeps its start if the plan waited for that already, unless the plan has
- * missed an opening of its hours.
+ * Returns what a plan waits for. `since` stays if the plan waited for the same already, unless its hours have
+ * opened since then without a step.
  */
 function waitOf(state: PlanState, { signal, reason }: Finding, { nowMs }: PlanTime): PlanWait {
   const present = state.waitingFor;

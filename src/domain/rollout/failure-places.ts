@@ -12,7 +12,7 @@ export type PlaceCounts = {
   readonly name: string;
 } & Readonly<Record<Signal | `${Signal}Base`, number>>;
 
-/** Groups counts by platform and by version for each signal. Each device is in one count of both. */
+/** Groups counts by platform and by version for each signal. A device counts once in each. */
 export function failurePlaces(
   counts: readonly PlaceCounts[],
 ): Readonly<Record<Signal, SignalBreakdown>> {
@@ -32,8 +32,8 @@ export function failurePlaces(
 }
 
 /**
- * Returns the platform that shows a signal most: its share is above that of all devices, and surer than any
- * other platform's to be high, so that a single device of a rare platform is not it. Null if there is none.
+ * Returns the platform that shows a signal most: its share is above that of all devices, and the lower end of
+ * its interval is the highest, so it is no rare platform with a single device. Null if there is none.
  */
 export function worstPlatform({ devices, base, platforms }: SignalBreakdown): GuardPlatform | null {
   const lowest = (each: { readonly devices: number; readonly base: number }) =>

@@ -12,8 +12,8 @@ import { noteRaise } from './reach-steps.ts';
 
 /**
  * Returns the plan after a change of its release: pausing the release holds the plan, rolling back or
- * deprecating cancels it. Publishing again does not resume it. A raise reaches steps, and the last of them
- * has its hold from then on.
+ * deprecating cancels it. Publishing again does not resume it. A raise marks the steps up to the new rollout
+ * as reached, and the hold of the last one begins.
  */
 export function followRelease(
   state: PlanState,

@@ -17,7 +17,7 @@ export type HealthContext = {
   readonly guards: PlanGuards | null;
   /** Signals for which its plan is held. */
   readonly tripped: readonly Signal[];
-  /** The other devices when there were last enough of them; null before. */
+  /** The channel's other devices at the last check that had enough of them; null before the first. */
   readonly silentOthers: SilentOthers | null;
   readonly isOffered: boolean;
 };
@@ -27,13 +27,13 @@ export type GuardFinding = { readonly signal: Signal; readonly reason: string };
 
 export type JudgedHealth = {
   readonly health: Health;
-  /** Devices of each rate's base that show the signal; `health` also counts silent ones outside of it. */
+  /** Devices of each rate's base that show the signal; `health` also counts silent ones outside it. */
   readonly hits: Readonly<Record<Signal, number>>;
   /** Signals whose guard's condition holds. */
   readonly exceeded: readonly GuardFinding[];
   /**
-   * Signals whose guard's condition holds with all devices, and without some network too few are left to
-   * tell.
+   * Signals whose guard's condition holds with all devices, but cannot be judged without some network,
+   * because too few devices are left.
    */
   readonly undecided: readonly GuardFinding[];
   /** Signals with a limit but too few devices to judge. */
@@ -81,7 +81,7 @@ export function judgeHealth(counts: SignalCounts, context: HealthContext): Judge
   };
 }
 
-/** Defaults of the signals for a release without a plan, and of a plan's guards. */
+/** Settings of the signals for a release that has no plan, and defaults for a plan's guards. */
 export const USUAL_GUARDS = {
   minimumDevices: 100,
   stuckAfterMinutes: 1440,
@@ -98,7 +98,7 @@ type JudgedSignal = {
   readonly isSmall: boolean;
   /** Whether there never were enough other devices to compare with. */
   readonly hasNone: boolean;
-  /** What its condition depends on; undefined unless it holds with all devices. */
+  /** Judgement without each single network; undefined unless the condition holds with all devices. */
   readonly networks: NetworkJudgement | undefined;
 };
 
@@ -121,7 +121,7 @@ function judgeSignal(
   return { signal, measure, limit, isSmall, hasNone, networks };
 }
 
-/** Says of each guard whose condition holds, that is undecided or that cannot judge, why. */
+/** Gives the reason for each guard whose condition holds, that is undecided or that cannot judge. */
 function findingsOf(
   judged: readonly JudgedSignal[],
   counts: SignalCounts,
@@ -154,10 +154,10 @@ function rateOf({ devices, percent, low, high }: SignalMeasure) {
   return { base: devices, percent: rounded(percent), low: rounded(low), high: rounded(high) };
 }
 
-/** Returns the devices of a network, as many as those of the base stand for. */
+/** Returns a network's devices, and those that show the signal, scaled up from the examined ones. */
 function shareOf({ part }: NeededNetwork, { scale }: SignalMeasure) {
   const base = Math.round(part.base * scale);
-  // Without it, fewer failures of other addresses may count.
+  // Hits may exceed the base: without the network, fewer failures of other addresses may count.
   return { count: Math.min(Math.round(part.hits * scale), base), base };
 }
 

@@ -1,5 +1,5 @@
-// What one network contributes to a guard's condition. Anybody can invent devices, as many as an address may
-// bring, so a release is not stopped by what a single network shows.
+// What one network contributes to a guard's condition. Anybody can invent devices, up to the limit of new
+// devices per network, so what a single network shows does not stop a release.
 
 import { measureWithout, type SignalMeasure } from './measure-signal.ts';
 import type { NetworkPart, OtherDevices, SignalCounts, SilentOthers } from './signal-counts.ts';
@@ -9,7 +9,7 @@ export type NeededNetwork = {
   readonly part: NetworkPart;
   /** Devices that are left without it. */
   readonly left: number;
-  /** Whether these are the other devices, with which silent ones are compared. */
+  /** Whether `left` counts the other devices, with which silent ones are compared. */
   readonly areOthers: boolean;
 };
 
@@ -23,8 +23,8 @@ export type NetworkJudgement =
 
 /**
  * Judges a guard's condition, which holds with all devices, without the devices of each single network.
- * Silent devices are compared with the others that the network leaves, else with the last ones that were
- * enough without each network.
+ * Silent devices are compared with the other devices outside the network; if those are too few, with the last
+ * ones that were enough without each network.
  */
 export function judgeNetworks(
   measure: SignalMeasure,
@@ -78,14 +78,14 @@ export function currentOthers(
   const left = networks.silent.parts.map((part) => othersWithout(others, part));
   const enough = [others, ...left.filter((each) => isEnough(each, minimumDevices))];
   if (enough.length > left.length) return { ...others, without: strictest(enough) };
-  // Strangers may be most of the present ones, so the last ones count on.
+  // Most of the present ones may be invented, so the last ones still count.
   const last = before?.without;
   return { ...others, without: last && strictest([last, ...enough]) };
 }
 
 /**
- * Returns devices of which more are silent than of any of these, and which tell no more: the largest share,
- * of the fewest devices. Compared with them, no difference is larger than with any of these.
+ * Returns counts with the largest silent share and the fewest devices of all these. The difference from them
+ * is the smallest, and the least certain.
  */
 function strictest(all: readonly OtherDevices[]): OtherDevices {
   const [first] = all as readonly [OtherDevices];

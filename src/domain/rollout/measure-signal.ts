@@ -1,4 +1,4 @@
-// Measures one signal: its rate and the interval, of all its devices, or of those that one network leaves.
+// Measures one signal: its rate and the interval, of all its devices, or of those outside one network.
 
 import type { Signal } from '../../contract/rollout-plan.ts';
 import type { OtherDevices, SignalCounts } from './signal-counts.ts';
@@ -36,7 +36,7 @@ export function measureSignal(
   return measured(hits, base, scale, less);
 }
 
-/** Measures a signal again without some of its devices, compared with these others. */
+/** Measures a signal again without the devices of `part`, compared with the other devices `less`. */
 export function measureWithout(
   { hits, base, scale }: SignalMeasure,
   part: { readonly hits: number; readonly base: number },

@@ -13,7 +13,7 @@ type WallMs = number;
 
 /**
  * Returns the first moment within the hours at or after `atMs`, in milliseconds since 1970. An opening that a
- * clock change skips moves to the first moment after the gap; of one that occurs twice the first counts. If
+ * clock change skips moves to the first moment after the gap; if it occurs twice, the first time counts. If
  * `from` is after `to`, the hours last until the next day.
  */
 export function nextOpening({ days, from, to, timeZone }: RaiseHours, atMs: number): number {
@@ -69,8 +69,8 @@ function wallOf(format: Intl.DateTimeFormat, atMs: number): WallMs {
 }
 
 /**
- * Returns the first moment with this local time, or the first one after it. Clocks change by a day at most,
- * and rarely: the offsets of two days before and after include every possible one.
+ * Returns the first moment with this local time, or the end of the gap that skips it. Clocks change by a day
+ * at most, and rarely, so the offset is one of those within two days before and after.
  */
 function momentOf(format: Intl.DateTimeFormat, wall: WallMs): number {
   const offsets = [-2, -1, 0, 1, 2].map((days) => {

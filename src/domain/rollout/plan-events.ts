@@ -1,5 +1,5 @@
-// What is told of a rollout plan after a change of its state. Each fact is told once: a trip is not also a
-// hold, a wait is told when it begins, and steps that others reached are no steps of the plan.
+// Events of a rollout plan, made from a change of its state. Each fact makes one event: a trip makes none for
+// its hold as well, a wait makes one at its beginning, and a step that others reached makes none.
 
 import { SIGNALS } from '../../contract/choice.ts';
 import type { GuardFacts, NewEvent, PlanFacts } from '../../contract/notification.ts';
@@ -8,16 +8,16 @@ import { worstPlatform } from './failure-places.ts';
 import type { JudgedHealth } from './judge-health.ts';
 import type { PlanState } from './plan-state.ts';
 
-/** Figures by which guards hold a plan. */
+/** Figures of the check at which guards hold a plan. */
 export type TripFigures = {
   readonly judged: Pick<JudgedHealth, 'health' | 'hits'>;
-  /** Undefined where they were not read. */
+  /** Devices by platform and version; undefined if they were not read. */
   readonly places: Readonly<Record<Signal, SignalBreakdown>> | undefined;
 };
 
 /**
- * Returns what has happened, in its order; `before` is undefined for a new plan, `trip` unless its guards
- * hold it.
+ * Returns the events of a change, in their order. `before` is undefined for a new plan; `trip` is undefined
+ * unless guards hold the plan by this change.
  */
 export function planEvents(
   id: string,
@@ -53,12 +53,12 @@ const ENDS: Partial<
   Record<PlanState['status'], 'plan.held' | 'plan.completed' | 'plan.cancelled'>
 > = { held: 'plan.held', completed: 'plan.completed', cancelled: 'plan.cancelled' };
 
-/** Returns whether a plan is held for a guard that one network keeps from judging, and was not before. */
+/** Returns whether the change holds a plan for a guard that cannot judge without one network. */
 export function isMoreUndecided(before: PlanState | undefined, after: PlanState): boolean {
   return (after.undecided?.length ?? 0) > (before?.undecided?.length ?? 0);
 }
 
-/** A resumed plan has started before, unless it was held before its first step. */
+/** Returns whether a plan starts now. A resumed plan does only if it was held before its first step. */
 function isStart(before: PlanState | undefined, after: PlanState): boolean {
   if (after.status !== 'running' || before?.status === 'running') return false;
   return before === undefined || before.status === 'scheduled' || before.step === null;

@@ -12,8 +12,8 @@ export type PlanPreset = {
 const DAY = 24 * 60;
 
 /**
- * Minutes for which guards watch a release after 100 %. Then no other devices are left to compare silent ones
- * with: a hold of a day would reach into weekends, with offices switched off.
+ * Minutes for which guards watch a release after 100 %. No other devices are left then to compare silent ones
+ * with, so a hold of a day could take an office that is closed at the weekend for silent devices.
  */
 const LAST_HOLD = 12 * 60;
 
@@ -27,11 +27,10 @@ const CAUTION = { confirmMinutes: CONFIRM_MINUTES };
 
 /**
  * Presets by name, slowest first, tuned with `npm run bench -- rollouts` (docs/operating/rollout-plans.md).
- * A fifth of the fleet has a release for three days or more before the next step: until Monday, a silent
- * device looks like one in an office at the weekend, and telling 3 % silent ones from chance takes a fifth of
- * 20,000 devices.
- * The later that step begins, the lower the limit of `silent`, because more of the other devices have left
- * the fleet since the release. Only the last hold is shorter than the times of `stuck` and `silent`.
+ * The step at 20 % lasts three days or more: until Monday, a silent device looks like one in an office that
+ * is closed, and 3 % of silent devices differ from chance only among a fifth of 20,000 devices. The later
+ * that step begins, the lower the limit of `silent`, because more of the other devices have left the fleet
+ * since the release. Only the last hold is shorter than the times of `stuck` and `silent`.
  */
 export const PLAN_PRESETS: Readonly<Record<PlanPresetName, PlanPreset>> = {
   careful: {

@@ -125,13 +125,13 @@ export function ended(
   return { ...waitless(state), status, reason, dueMs: null, leftMs: null, ...UNWATCHED };
 }
 
-/** Holds a plan and keeps the rest of its wait. Its guards watch on: earlier checks above a limit count. */
+/** Holds a plan and keeps the rest of its wait. Its guards keep watching: earlier checks still count. */
 export function held(state: PlanState, reason: string, { countedMs }: PlanTime): PlanState {
   const leftMs = state.dueMs === null ? (state.leftMs ?? 0) : Math.max(0, state.dueMs - countedMs);
   return { ...waitless(state), status: 'held', reason, dueMs: null, leftMs };
 }
 
-/** Watches that begin anew. */
+/** Watches of a plan whose guards have found no signal above its limit yet. */
 export const UNWATCHED = { watch: {}, wholeWatch: {} } as const;
 
 /** Returns a plan that waits for time only. */

@@ -11,7 +11,7 @@ export const WATCHED_MINUTES_MIN = 60;
 /**
  * Marks the steps that the rollout has reached. The last of them gets its whole hold from now on, because its
  * devices have not been judged yet; those before it get none. Without such a step the plan stays as it is.
- * All nodes serve a rollout that was just raised after `servedAfterMs`.
+ * `servedAfterMs` is the time until all nodes serve the rollout: 0 unless it was just raised.
  */
 export function reachSteps(
   state: PlanState,

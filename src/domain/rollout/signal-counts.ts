@@ -19,8 +19,8 @@ export type SignalCounts = {
   /** Examined devices that installed the release, or were offered it, long enough ago to be silent. */
   readonly silentBase: number;
   /**
-   * Silent devices and their base that are compared with the others: both groups were seen since the step
-   * began that reached most of the base. Undefined if that is all of the base.
+   * Part of `silent` and `silentBase` that is compared with the others: devices seen since the beginning of
+   * the step that reached most of the base, as the others were. Undefined if that is all of the base.
    */
   readonly compared?: SignalPart | undefined;
   /** Number of devices that each examined one stands for; 1 if all were examined. */
@@ -32,9 +32,9 @@ export type SignalCounts = {
 /** Devices that show a signal, and those that could. */
 type SignalPart = { readonly hits: number; readonly base: number };
 
-/** Devices of one network: by what the counts of a signal are smaller without it. */
+/** Devices of one network: the amounts by which a signal's counts fall without them. */
 export type NetworkPart = SignalPart & {
-  /** Devices of the network among the others, and silent ones of them; only for silent devices. */
+  /** Its devices among the others, and the silent ones of these; only for the signal `silent`. */
   readonly others?: number;
   readonly silentOthers?: number;
 };
@@ -60,8 +60,8 @@ export type OtherDevices = {
 /** The channel's other examined devices that had as much time to fall silent. */
 export type SilentOthers = OtherDevices & {
   /**
-   * The others when there were last enough of them without each network, as the network made them that left
-   * the largest share of silent ones, or the fewest devices; undefined before.
+   * Counts from the last check at which enough others were left without each network: the largest share of
+   * silent ones and the fewest devices that were left without one; undefined before.
    */
   readonly without?: OtherDevices | undefined;
 };

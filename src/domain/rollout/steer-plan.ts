@@ -84,7 +84,7 @@ function resumed(state: PlanState, release: PlannedRelease, time: PlanTime): Out
 
 /**
  * Ends the present wait, even for a guard that cannot judge or is undecided, but not for a guard whose
- * condition holds, or for closed hours. An undecided guard begins its two checks anew.
+ * condition holds, or for closed hours. An undecided guard must be confirmed by two checks again.
  */
 function advanced(
   state: PlanState,

@@ -12,7 +12,7 @@ export type AssetArch = {
   readonly told: 'one' | 'several' | 'own' | 'none';
 };
 
-/** Folded platform of a file, and its endings, such as `tar.gz`. */
+/** Platform of a file (folded: see `foldPlatform`), and its endings, such as `tar.gz`. */
 export type AssetPlace = { readonly platform: string; readonly ending: string };
 
 /** Reads the architecture. If two different ones are adjacent, the file is for both. */
@@ -141,7 +141,7 @@ function ownArch(words: readonly AssetWord[], { ending }: AssetPlace): string | 
   return places.map((at) => words[at]).find((word) => word !== undefined && isOddWord(word))?.text;
 }
 
-/** Returns the index in `tool-ARCH-unknown-linux-gnu`; -1 if there is none, as do those below. */
+/** Returns the index in `tool-ARCH-unknown-linux-gnu`; -1 if there is none, like the functions below. */
 function inTriple(words: readonly AssetWord[]): number {
   const vendor = words.findIndex(({ text }, index) => index > 0 && VENDOR.has(text));
   const isTriple = words[vendor + 1]?.platform !== undefined;

@@ -33,7 +33,7 @@ export function endsWholeFile(part: string): boolean {
   return WHOLE_FILES.has(/^[a-z0-9]*/.exec(part)?.[0] ?? '');
 }
 
-/** Platforms per installer ending: the first one, unless the name has another of them. */
+/** Platforms of each installer ending: the first one counts, unless the name contains another one of them. */
 export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
   ...wordEntries('exe msi msix msixbundle appx appxbundle nsis', ['windows']),
   ...wordEntries('dmg mpkg', ['darwin']),
@@ -49,7 +49,7 @@ export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
 const ARCHIVES = wordSet(`
   zip tar gz tgz xz txz bz2 tbz tbz2 zst zstd tzst lz lz4 lzma br 7z rar z`);
 
-/** Programs whose platform only the rest of the name can show. */
+/** Endings of programs whose platform only the rest of the name can show. */
 const PROGRAMS = wordSet('jar sh bin nupkg');
 
 const METADATA = wordSet(`

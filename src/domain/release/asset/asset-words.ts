@@ -1,6 +1,6 @@
 // Words of a file name, and whether each is part of a version or names a platform. Only whole words count:
-// `darwin`, `Twine` and `rewind` contain `win`, `armory` contains `arm`. Compounds such as `arm_64` are
-// looked up before they are split, because `arm` differs.
+// `darwin`, `Twine` and `rewind` contain `win`, `armory` contains `arm`. Compounds such as `arm_64` are read
+// as one word, because `arm` alone means another architecture.
 
 import { knownArch } from '../../decision/artifact/fold-arch.ts';
 
@@ -20,7 +20,7 @@ export function assetWords(stem: string): readonly AssetWord[] {
   return joined(stem.split(BETWEEN_WORDS).flatMap(piecesOf).flatMap(splitJoined)).map(wordOf);
 }
 
-/** Means any Windows in Electron Forge, 32-bit Windows elsewhere: the other files decide. */
+/** Means any Windows to Electron Forge, 32-bit Windows to others: the release's other files decide. */
 export const WIN32 = 'win32';
 
 type Piece = Pick<AssetWord, 'text' | 'isVersion'>;
@@ -110,12 +110,12 @@ function wordOf({ text, isVersion }: Piece): AssetWord {
   return { text, isVersion, isNumber, platform: PLATFORMS.get(text) };
 }
 
-/** Returns an entry with this value for each word of a list with blanks. */
+/** Returns an entry with this value for each word of a list that blanks separate. */
 export function wordEntries<Value>(list: string, value: Value): [string, Value][] {
   return list.split(' ').map((name) => [name, value]);
 }
 
-/** Returns the words of a list with blanks or line ends. */
+/** Returns the words of a list that blanks or line ends separate. */
 export function wordSet(list: string): ReadonlySet<string> {
   return new Set(list.trim().split(/\s+/));
 }

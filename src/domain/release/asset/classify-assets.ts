@@ -63,7 +63,7 @@ function withoutAdditions(files: readonly File[]): readonly File[] {
   });
 }
 
-/** Reads an odd word in the position of another name's architecture as the publisher's own name of one. */
+/** Reads an odd word as an architecture if another name, equal otherwise, has an architecture there. */
 function byPlace(files: readonly File[]): readonly File[] {
   const frames = new Set(files.map((file) => frameOf(file, archIndex(file))));
   return files.map((file) => {

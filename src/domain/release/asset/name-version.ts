@@ -6,13 +6,13 @@ import { wordSet } from './asset-words.ts';
 
 /** Three or four numbers with dots between them, and none before or after. */
 const NUMBERS = /(?<![\d.])\d+(?:\.\d+){2,3}(?!\.?\d)/g;
-/** Words before the version of something else than the product. */
+/** Words that precede the version of something other than the product. */
 const RUNTIMES = wordSet(
   'java jdk jre openjdk python py node nodejs electron qt gtk glibc gcc clang llvm cuda rocm ' +
     'dotnet net php ruby',
 );
 const WORD_BEFORE = /(?:^|[^a-z])([a-z]+?)[-_. ]?v?$/i;
-/** Words before the version of a system, and how such versions begin. */
+/** Words that precede the version of an operating system, and how such versions begin. */
 const SYSTEMS: readonly (readonly [word: RegExp, version: RegExp])[] = [
   [/(?:mac|macos|osx|macosx)[-_ ]?$/i, /^10\./],
   [/(?:win|windows)[-_ ]?$/i, /^10\.0\./],
@@ -37,8 +37,8 @@ export function numbersInName(name: string, { parts: [major] }: Version): readon
 }
 
 /**
- * Returns whether numbers are those of a version, of which a prerelease does not count: `1.4.0.0` is of
- * `1.4.0-beta.2`, and `2026.01.05` of `2026.1.5`.
+ * Returns whether numbers are those of a version, apart from its prerelease: `1.4.0.0` are those of
+ * `1.4.0-beta.2`, and `2026.01.05` those of `2026.1.5`.
  */
 export function areNumbersOf(numbers: string, version: Version): boolean {
   const told = parseVersion(numbers);

@@ -35,8 +35,8 @@ const ANYWHERE = wordSet(`
   checksums dbgsym dsym dsyms debuginfo debugsource pdb pdbs symbols debugsymbols buildinfo`);
 
 /**
- * Words of files without a program after the product's name: `tool-1.0.0-src`. Within the product's name they
- * are part of it: `terraform-docs`, `git-delta`.
+ * Words that mark a file that holds no program if they follow the product's name: `tool-1.0.0-src`. They may
+ * also be part of that name: `terraform-docs`, `git-delta`.
  */
 const BEHIND_PRODUCT = wordSet(`
   sha1 sha256 sha384 sha512 md5 sbom spdx cyclonedx provenance attestation attestations intoto sigstore

@@ -11,7 +11,7 @@ type Judged = Pick<Artifact, 'platform' | 'arch' | 'url' | 'format'>;
 
 /**
  * Returns whether an artifact runs on every architecture of its platform: it is universal; or it names none,
- * and no artifact beside it names one or its format is for all.
+ * and either no artifact beside it names one or its format runs on all.
  */
 export function runsOnEveryArch(artifact: Judged, beside: readonly Judged[]): boolean {
   const platform = foldPlatform(artifact.platform);

@@ -15,9 +15,9 @@ import {
 const HEX_SHA512 = /^[0-9a-fA-F]{128}$/;
 /** 64 bytes are 86 characters, of which the last holds two bits. */
 const BASE64_SHA512 = /^[0-9A-Za-z+/]{85}[AQgw]==$/;
-/** Paths and names of files, and texts in quotes or brackets. */
+/** Texts that are no signature: paths, file names, and texts that begin with a quote or a bracket. */
 const INSTEAD_OF_SIGNATURE = /^\s*["'<{[]|^\.{0,2}\/\S*\.\w+$|\.(?:sig|minisig|asc)\s*$/i;
-/** What Tauri alone installs, with a signature of minisign in base64. */
+/** Format that Tauri alone installs, with a signature by minisign in base64. */
 const TAURI_ARCHIVE = 'app.tar.gz';
 /** Formats that no other updater than Tauri's installs. */
 const TAURI_FORMATS: ReadonlySet<string | undefined> = new Set([

@@ -1,5 +1,5 @@
-// Findings in build numbers: a client of Sparkle compares that of its own app with that of the appcast, and
-// installs only what is above.
+// Findings in build numbers. Sparkle's client compares the build number of its own app with that of the
+// appcast, and installs only a higher one.
 
 import { type Finding, warning } from '../../../contract/dry-run.ts';
 import { NO_ARCH, UNIVERSAL } from '../../decision/artifact/fold-arch.ts';
@@ -22,7 +22,7 @@ function notAbove({ version, artifacts, earlier }: ExaminedRelease): readonly Fi
     const isBesideOne = artifacts.some(
       (other) => other.artifact.buildVersion !== undefined && isForSame(artifact, other),
     );
-    // One of them is in the appcast; a disk image beside an archive is for people.
+    // The one with a build number is for the appcast; a disk image beside an archive is for people.
     if (buildVersion === undefined && isBesideOne) return [];
     const own = buildVersion ?? version.canonical;
     const other = before.find(
@@ -59,7 +59,7 @@ function isForSparkle({ platform, format }: ExaminedArtifact): boolean {
   return isSparkleFormat(platform, format);
 }
 
-/** Returns whether both are for Sparkle on one machine at least. */
+/** Returns whether the other one is for Sparkle too, and some machine can run both. */
 function isForSame(artifact: ExaminedArtifact, other: ExaminedArtifact): boolean {
   if (artifact.platform !== other.platform || !isForSparkle(other)) return false;
   const arches = [artifact.arch, other.arch];

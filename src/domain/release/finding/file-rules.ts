@@ -1,4 +1,4 @@
-// Findings in files: those of another version, and what file names tell. A device that installs a file of
+// Findings in files: files of another version, and what file names show. A device that installs a file of
 // another version runs that version afterwards, and is offered the new one at every check, for ever.
 
 import { parseUrl } from '../../../contract/address.ts';
@@ -55,7 +55,7 @@ function hasEarlierFile({ artifacts, earlier }: ExaminedRelease): readonly Findi
 type Place = { readonly index: number; readonly field: Field };
 type Field = (typeof FIELDS)[number];
 
-/** Fields that tell which file an artifact is, in the order in which they are told. */
+/** Fields that identify an artifact's file; a finding names the first one that two artifacts share. */
 const FIELDS = ['url', 'sha512', 'sha256', 'sha1'] as const;
 const HEX_SHA512_LENGTH = 128;
 
@@ -66,7 +66,7 @@ function fileOf(version: string, index: number, field: Field): Finding {
   return { path: `artifacts.${index}.${field}`, severity: 'error', message };
 }
 
-/** Returns what tells the file of an artifact, in each spelling that another artifact may have. */
+/** Returns the identifying fields of an artifact, in each spelling that another artifact may have. */
 function marksOf(artifact: Artifact): readonly (readonly [Field, string])[] {
   const { url, sha512 } = artifact;
   const plain = FIELDS.map((field): [Field, string] => [field, plainMark(field, artifact[field])]);
@@ -78,14 +78,14 @@ function marksOf(artifact: Artifact): readonly (readonly [Field, string])[] {
   return [...plain, ...spelt].filter(([, text]) => text !== '');
 }
 
-/** Returns the text of a field without capitals that do not count; '' where there is none. */
+/** Returns the text of a field, in lower case where case does not matter; '' if it is absent. */
 function plainMark(field: Field, text: string | undefined): string {
   if (text === undefined) return '';
   const isHex = field !== 'url' && (field !== 'sha512' || text.length === HEX_SHA512_LENGTH);
   return isHex ? text.toLowerCase() : text;
 }
 
-/** Returns a SHA-512 in base64 that is given in hexadecimal digits, and the other way round. */
+/** Returns a SHA-512 in base64 if it is given in hexadecimal digits, and the other way round. */
 function otherSpelling(sha512: string): string {
   return sha512.length === HEX_SHA512_LENGTH
     ? Buffer.from(sha512, 'hex').toString('base64')
@@ -93,8 +93,8 @@ function otherSpelling(sha512: string): string {
 }
 
 /**
- * Tells each file whose name has another version. Where other files of the release name its version, numbers
- * are only taken for a version that the channel has, or in the name of a package, whose version has a place.
+ * Warns of each file whose name has another version. If some file of the release names the right one, numbers
+ * count only if an earlier release has that version, or in a package, whose name has a place for it.
  */
 function namesOtherVersion(release: ExaminedRelease): readonly Finding[] {
   const { version, artifacts, earlier } = release;
@@ -127,7 +127,7 @@ function versionsIn({ artifact: { url }, format }: ExaminedArtifact, version: Ve
   return { told, isOwn: told.some((text) => areNumbersOf(text, version)), isPackage: false };
 }
 
-/** Returns the tag in the address of a file on a code host, which may be all that tells the version. */
+/** Returns the tag in the URL of a file on a code host: often the only part that names the version. */
 function tagIn(url: string): string {
   return /\/releases\/download\/([^/]+)\//.exec(url)?.[1] ?? '';
 }

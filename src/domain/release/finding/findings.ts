@@ -35,8 +35,8 @@ export function findingsOf(
 }
 
 /**
- * Returns what speaks against a release of a channel. Of the files of one that is out of service nothing is
- * said: what devices are not offered cannot make them fail.
+ * Returns the findings in a release of a channel. A deprecated or rolled-back one has only those about the
+ * minimum version, because devices are not offered its files.
  */
 export function servedFindings(
   { version: text, status, artifacts }: Pick<SnapshotRelease, 'version' | 'status' | 'artifacts'>,

@@ -1,5 +1,5 @@
-// Whether each device below the minimum version of a channel is offered a release that meets it. Those below
-// are required to update (docs/contract.md 13.5); where no such release is at 100 %, some of them get none.
+// Whether each device below the minimum version of a channel is offered a release that meets it. Devices
+// below it must update (docs/contract.md 13.5); if no such release is for every device, some get none.
 
 import { type Finding, warning } from '../../../contract/dry-run.ts';
 import type { ServingSnapshot, SnapshotRelease } from '../../decision/serving-snapshot.ts';
@@ -17,7 +17,7 @@ type Place = Pick<ServingSnapshot, 'minimumSupportedVersion'> & {
 
 /**
  * Returns a warning where releases meet the minimum version of a channel, and none is offered to every
- * device. With `version` it is about the release of that version, and nothing is said of one below.
+ * device. With `version`, it is about that release, and there is none if that is below the minimum.
  */
 export function minimumFindings(
   { minimumSupportedVersion, releases }: Place,

@@ -1,4 +1,4 @@
-// Findings in a release as a whole: in its version, and in which devices its list of artifacts leaves out.
+// Findings in a release as a whole: its version, and the devices that its list of artifacts leaves out.
 
 import { type Finding, warning } from '../../../contract/dry-run.ts';
 import { foldPlatform } from '../../decision/artifact/artifact.ts';
@@ -18,7 +18,7 @@ const MAC = 'darwin';
 /** Arches on which a universal file for macOS runs. */
 const MAC_ARCHES = ['x86_64', 'aarch64'];
 
-/** Arches that an appcast has files for when its address names none. */
+/** Arches whose files an appcast offers if its URL names no arch. */
 const ANY_APPCAST: ReadonlySet<string> = new Set([UNIVERSAL, NO_ARCH, 'x86_64']);
 const APPLE_SILICON = 'aarch64';
 
@@ -55,7 +55,7 @@ export const COVERAGE_RULES: readonly FindingRule[] = [
   notInAppcast,
 ];
 
-/** Makes a rule that warns of one fault; `fault` returns undefined if the release has it not. */
+/** Makes a rule that warns of one fault; `fault` returns undefined if the release does not have it. */
 function about(path: string, fault: (release: ExaminedRelease) => string | undefined): FindingRule {
   return (release) => {
     const message = fault(release);
@@ -77,7 +77,7 @@ function leftOut({ artifacts, newest }: ExaminedRelease): readonly Finding[] {
   return [...left.values()].map((message) => warning('artifacts', message));
 }
 
-/** Tells which appcast leaves the release out where its address names no arch. */
+/** Warns of each appcast that leaves the release out if its URL names no arch. */
 function notInAppcast({ artifacts, others, earlier }: ExaminedRelease): readonly Finding[] {
   const beside = [...others, ...earlier.map(({ release }) => release)];
   return [MAC, 'windows'].flatMap((platform): Finding[] => {

@@ -1,4 +1,4 @@
-// What Sparkle, on macOS, and WinSparkle, on Windows, install, and how they order build numbers.
+// Formats that Sparkle (on macOS) and WinSparkle (on Windows) install, and their order of build numbers.
 
 const FORMATS: Readonly<Record<string, (format: string) => boolean>> = {
   // `app.tar.gz` is for Tauri's updater.
@@ -6,7 +6,7 @@ const FORMATS: Readonly<Record<string, (format: string) => boolean>> = {
   windows: (format) => ['nsis', 'exe', 'msi'].includes(format),
 };
 
-/** Returns whether the client of a folded platform installs files of a format. */
+/** Returns whether Sparkle (platform `darwin`) or WinSparkle (`windows`) installs files of a format. */
 export function isSparkleFormat(platform: string, format: string | undefined): boolean {
   return format !== undefined && FORMATS[platform]?.(format) === true;
 }

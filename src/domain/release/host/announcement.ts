@@ -31,7 +31,7 @@ export type Announcement<Item> = {
 /** What a release waits for before it is first published: its files, which then publish it, or a person. */
 export type ReleaseHold = 'expecting' | 'by-hand';
 
-/** Release under the version of an event. */
+/** Release of the channel that has the version of the event. */
 export type StandingRelease<Item> = {
   /** Whether it came from a code host. */
   readonly isAnnounced: boolean;
@@ -39,7 +39,7 @@ export type StandingRelease<Item> = {
   readonly status: ReleaseStatus;
   /** What it waits for until it is first published; null from then on. */
   readonly hold: ReleaseHold | null;
-  /** Whether the code host's retraction, and nobody else, keeps it from devices. */
+  /** Whether the code host retracted it, and nothing else keeps it from devices. */
   readonly isRetracted: boolean;
   readonly host: KnownHostRelease;
   readonly notes: string;
@@ -211,7 +211,7 @@ function remember<Asset extends Item>(
   return { step: 'remember', files: isOlder ? before : { changedAt, filesTo, notes, artifacts } };
 }
 
-/** Returns whether only the retraction keeps a release from devices. */
+/** Returns whether a release is paused only because of its retraction. */
 function isKept({ status, isRetracted }: StandingRelease<unknown>): boolean {
   return isRetracted && status === 'paused';
 }

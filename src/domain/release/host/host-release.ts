@@ -55,8 +55,8 @@ export type RememberedFiles<Item> = Pick<KnownHostRelease, 'changedAt' | 'filesT
 export type HostRelation = 'same' | 'renewed' | 'earlier' | 'later' | 'another';
 
 /**
- * Compares ids, tags and publication. If either has no id, the version is all there is: the same. A tag has
- * one release at a time, so a later one implies that the earlier one is gone.
+ * Compares ids, tags and publication. If either has no id, they count as the same, because they have the same
+ * version. A tag has one release at a time, so a later one implies that the earlier one is gone.
  */
 export function relate(standing: KnownHostRelease, event: HostRelease): HostRelation {
   if (standing.provider !== null && standing.provider !== event.provider) return 'another';

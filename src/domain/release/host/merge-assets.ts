@@ -1,5 +1,5 @@
 // Merges artifacts when a code host announces a release again with other files. Events add files and never
-// remove any, because the order of several events of one click is random.
+// remove any, because one click sends several events, which arrive in any order.
 
 import type { Artifact } from '../../../contract/resource.ts';
 

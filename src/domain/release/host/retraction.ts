@@ -16,9 +16,9 @@ export type Retraction = {
 export type RetractionOutcome = 'paused' | 'unserved' | 'older' | 'another' | 'not-announced';
 
 /**
- * Decides the effect of a retraction on the standing release: `paused`; `unserved` if it is not served, so
- * that it is not published later. The others change nothing: a later event was taken (`older`), it is another
- * release, or it did not come from a code host.
+ * Decides the effect of a retraction on the standing release: `paused`; or `unserved`, so that a release that
+ * is not served is not published later. The others change nothing: a later event has been applied (`older`),
+ * the event is about another release, or the standing one did not come from a code host.
  */
 export function judgeRetraction(
   { isAnnounced, status, host: standing }: StandingRelease<unknown>,
@@ -26,7 +26,7 @@ export function judgeRetraction(
 ): RetractionOutcome {
   if (!isAnnounced) return 'not-announced';
   if (!isMeant(standing, host, isDraft)) return 'another';
-  // It was published again since; what it became then says nothing about the earlier publication.
+  // The event is about a later publication: a change of its tag or kind does not concern the standing one.
   const isRenewed = isBefore(standing.publishedAt, host.publishedAt);
   if (isRenewed && !isWithdrawal(way)) return 'another';
   if (isBefore(host.publishedAt, standing.publishedAt)) return 'older';
