@@ -180,7 +180,7 @@ type Calls = { readonly call: unknown; readonly answer: unknown };
 export type NoCalls = { readonly call: never; readonly answer: undefined };
 
 // One child process from its start to its end, as the parent sees it.
-// 
+//
 //   starting ──ready──▶ working ──▶ ended      A process that is killed, or whose parent is gone, ends
 //       └──refused / killed / crashed──▲       in every state.
 

@@ -33,12 +33,12 @@ export type Joining =
   | (NewAccount & { readonly as: 'new' | 'claimed'; readonly passwordHash: string });
 
 /**
- * Kinds of tokens that work once: of links for an account, of invitations, and of a person from a provider
- * who still has to prove an account (`arrival`, in a cookie).
+ * Kinds of tokens that work once: of links for an account, of invitations, and (`arrival`, in a cookie) of a
+ * person from a provider who has yet to prove that an account is theirs.
  */
 export type LinkKind = AccountLinkKind | 'arrival' | 'invitation';
 
-/** Links for an account: to a new password, and from lost passkeys. */
+/** Links for an account: to a new password (`reset`), and to remove lost passkeys (`recovery`). */
 export type AccountLinkKind = 'reset' | 'recovery';
 
 export type NewLink = {
@@ -47,7 +47,7 @@ export type NewLink = {
   readonly expiresAt: string;
 };
 
-/** What a link tells whoever has its token. */
+/** What a link of each kind shows to whoever has its token. */
 export type LinkOffers = Readonly<Record<Exclude<LinkKind, 'invitation'>, OpenReset>> & {
   readonly invitation: OpenInvitation;
 };
@@ -67,21 +67,21 @@ export type NewSession = {
   /** Short words for the browser, such as `Firefox on Linux`. */
   readonly browser: string;
   readonly openedBy: SessionOpener;
-  /** Whether a passkey was shown. */
+  /** Whether the person showed a passkey. */
   readonly secondFactor: boolean;
   readonly mail?: NewMail | undefined;
 };
 
-/** Account for which a session opens, with its password as it was checked; none where none was. */
+/** Account for which a session opens, with the password hash that was checked; undefined if none was. */
 export type Opening = {
   readonly id: string;
   readonly email: string;
   readonly passwordHash?: string | null | undefined;
-  /** Person as the provider knows them that opens the session; undefined where none does. */
+  /** Identity by which a provider opens the session; undefined if none does. */
   readonly identity?: Identity | undefined;
 };
 
-/** Person as a provider knows them. A provider gives a subject to one person only, for ever. */
+/** Account as a provider knows it. A provider gives a subject to one person only, for ever. */
 export type Identity = { readonly issuer: string; readonly subject: string };
 
 /** Account of an open session, and whether the session fulfils the demand for a second factor. */
@@ -112,13 +112,13 @@ export type KnownPasskey = {
   readonly account: StoredAccount;
 };
 
-/** Challenge that was answered rightly; it is not accepted again until it has expired. */
+/** Challenge that was answered correctly; it is not accepted again until it has expired. */
 export type AnsweredChallenge = { readonly text: string; readonly expiresAt: string };
 
-/** Right answer of a passkey, with which a session opens. */
+/** Correct answer of a passkey, which opens a session. */
 export type ShownPasskey = {
   readonly id: string;
-  /** Number of the authenticator's signatures; 0 of one that does not count. */
+  /** The authenticator's signature counter; 0 if the authenticator does not count. */
   readonly counter: number;
   readonly challenge: AnsweredChallenge;
 };
@@ -128,7 +128,7 @@ export type NewAccountLink = NewLink & {
   readonly mailTo?: ((email: string) => NewMail | undefined) | undefined;
 };
 
-/** Account that a link is for: of an email address, or a member of an organization. */
+/** Account that a link is for, named by its email address, or as a member of an organization. */
 export type LinkedAccount =
   | { readonly email: string }
   | { readonly organizationId: string; readonly accountId: string };
@@ -141,7 +141,7 @@ export type AppAccessRight = AccessRight & {
   readonly app: { readonly id: string; readonly ref: string; readonly name: string };
 };
 
-/** Target of an access check: an organization, or what belongs to one by its id. */
+/** Target of an access check, by its id: an organization, or something that belongs to one. */
 export type AccessTarget = {
   readonly type: 'organization' | 'key' | 'invitation' | 'destination' | 'approval';
   readonly id: string;
@@ -167,15 +167,15 @@ export interface PasswordHasher {
   verify(hash: string, password: string): Promise<boolean>;
 }
 
-// Terms of the ledger's calls for people whom an OpenID Connect provider knows, the accounts that they belong
-// to, and the roles that their groups give.
+// Terms of the ledger's calls for people whom an OpenID Connect provider knows, their accounts, and the roles
+// that their groups give.
 
 /** Role that a group gives in an organization, named by its id, or by its name where only one has it. */
 export type GroupRole = { readonly organization: string; readonly role: Role };
 
 /** Person who comes from a provider. */
 export type Arrival = Identity & {
-  /** E-mail address in lower case; undefined if the provider tells none. */
+  /** E-mail address in lower case; undefined if the provider names none. */
   readonly email: string | undefined;
   /** Whether the provider says that the address is the person's. */
   readonly isEmailVerified: boolean;
@@ -184,7 +184,7 @@ export type Arrival = Identity & {
   readonly roles: readonly GroupRole[];
 };
 
-/** Account of a person who has come in. */
+/** Account of a person who has signed in with a provider. */
 export type Entered = {
   readonly account: StoredAccount;
   readonly identity: Identity;
@@ -193,10 +193,10 @@ export type Entered = {
   readonly ownerless: readonly string[];
 };
 
-/** Proof of the account that a person wants to come in with: its password, or a session. */
+/** Proof that an account belongs to the person from a provider: its password, or a session. */
 export type AccountProof = {
   readonly accountId: string;
-  /** Hash of the password that was shown; undefined for a session, which `actor` has. */
+  /** Hash of the password that was shown; undefined if the proof is the session of `actor`. */
   readonly passwordHash: string | undefined;
   readonly actor: Extract<Actor, { kind: 'account' | 'token' }>;
 };

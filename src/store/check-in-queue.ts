@@ -55,8 +55,8 @@ export interface CheckInQueue {
   ageOfCheckIns(): Promise<number>;
 
   /**
-   * Returns the name of the region whose nodes share the queue, which stays while the queue is there and any
-   * of them runs; undefined for a queue of one process, which ends with it.
+   * Returns the name of the region whose nodes share the queue; undefined for a queue of one process, which
+   * ends with it. The name stays the same while the queue exists or one of these nodes runs.
    */
   nameRegion(): Promise<string | undefined>;
 

@@ -39,7 +39,7 @@ export type NewKey = KeyLimits & {
   readonly secretHash: string;
 };
 
-/** Limits of a new key; undefined is no limit. */
+/** Limits of a new key; an undefined one does not apply. */
 export type KeyLimits = {
   /** Refs or ids of the only apps that it may name. */
   readonly apps?: readonly string[] | undefined;
@@ -91,7 +91,7 @@ export type OwnedApp = {
   readonly organizationId: string;
 };
 
-/** Releases of a page before their standings are found. */
+/** Page of releases whose standings are not determined yet. */
 export type UnjudgedReleases = Pick<ChannelReleases, 'total' | 'fleet'> & {
   readonly releases: readonly Unjudged<ListedRelease>[];
 };
@@ -113,7 +113,7 @@ export type EnabledWebhook = {
 
 /** Repository on a code host. Its id stays when it is renamed or moved to another owner. */
 export type HostRepository = {
-  /** Null for one whose event has none. */
+  /** Null if the event that named the repository had no id. */
   readonly id: number | null;
   /** Owner and name, such as `acme/notes`. */
   readonly name: string;

@@ -1,6 +1,6 @@
-// Terms of the ledger's calls for sending what was told: which destinations are due, what came of each try,
-// and mails to people. A node leases a destination, sends its messages in order, and gives it back; the lease
-// of a node that dies ends by itself.
+// Terms of the ledger's calls for sending notifications: which destinations are due, the outcome of each try,
+// and mails to people. A node leases a destination, sends its messages in order, and releases it; the lease
+// of a node that dies expires.
 
 import type { DestinationKind, NotificationEvent } from '../contract/notification.ts';
 
@@ -12,7 +12,7 @@ export type LeasedDestination = {
   readonly isSlow: boolean;
 };
 
-/** Places in which a node sends, each to one destination; slow destinations share places of their own. */
+/** Places of a node, each for sending to one destination; slow destinations have places of their own. */
 export type Places = {
   /** Destinations that the node is sending to. */
   readonly held: readonly LeasedDestination[];
@@ -36,23 +36,23 @@ export type DueDelivery = {
   readonly sealed: string | null;
   readonly former: string | null;
   readonly event: NotificationEvent;
-  /** Failed tries since it was sent anew. */
+  /** Failed tries, counted from 0 again when the message is sent again. */
   readonly failures: number;
   /** Milliseconds since the destination's first failure after its last success; null while it works. */
   readonly failingMs: number | null;
-  /** Base URL of the console for the links of this event: the one of its first try. */
+  /** Base URL of the console for the links of this event: that of the node that tried it first. */
   readonly consoleUrl: string;
 };
 
-/** State of a delivery after a try; one that waits is due again after so many milliseconds. */
+/** State of a delivery after a try; a waiting one is due again after `inMs` milliseconds. */
 export type TriedState =
   | { readonly state: 'delivered' | 'failed' }
   | { readonly state: 'waiting'; readonly inMs: number };
 
-/** `sign-in`: news of the ways into an account. */
+/** `sign-in`: news that concern the sign-in of an account. */
 export type MailKind = 'invitation' | 'password-reset' | 'sign-in' | 'confirmation';
 
-/** Mail to a person on its way into the ledger, by the call that makes what the mail tells. */
+/** Mail to a person. The call that makes the reported change stores it in the same transaction. */
 export type NewMail = {
   readonly id: string;
   readonly kind: MailKind;
@@ -68,9 +68,9 @@ export type DueMail = Pick<NewMail, 'id' | 'kind' | 'sealed'> & {
   readonly failures: number;
 };
 
-/** What waits to be sent, destinations and people together. */
+/** Messages that wait to be sent, those to destinations and those to people together. */
 export type WaitingMessages = {
   readonly count: number;
-  /** Milliseconds for which the oldest waits; 0 if none does. */
+  /** Milliseconds for which the oldest has waited; 0 if none waits. */
   readonly oldestMs: number;
 };

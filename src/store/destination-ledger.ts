@@ -1,5 +1,5 @@
-// Terms of the ledger's calls for destinations of notifications: their settings and secrets, and what became
-// of the messages to them. Events themselves are written with the changes that they tell of.
+// Terms of the ledger's calls for destinations of notifications: their settings and secrets, and the outcome
+// of the messages to them. Events are written by the changes that they report.
 
 import type { DestinationKind, EventFilter } from '../contract/notification.ts';
 import type { NewMail } from './delivery-ledger.ts';
@@ -53,7 +53,7 @@ export type DestinationSecrets = {
   readonly former: string | null;
 };
 
-/** Secrets sealed again: they replace those that are still as they were read. */
+/** Secrets that were sealed again; they replace the stored ones only if those still equal `from`. */
 export type ResealedDestination = {
   readonly from: DestinationSecrets;
   readonly to: DestinationSecrets;

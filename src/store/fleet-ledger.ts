@@ -85,7 +85,7 @@ export type RecordedChecks = {
   /** Merged labels of the recorded devices whose check-in carried labels. */
   readonly labels: readonly StoredLabels[];
   readonly unadmitted: readonly UnadmittedCheck[];
-  /** Devices whose check-in changed nothing or came late; only for a caller with a name as `writer`. */
+  /** Devices whose check-in changed nothing or came late; empty for a caller without a name (`writer`). */
   readonly left: readonly LeftDevice[];
 };
 
@@ -96,8 +96,8 @@ export type RecordedChecks = {
 export type LeftDevice = DeviceName & { readonly seenAt: number };
 
 /**
- * Last writer of one part of the devices. `turns` counts the changes of writer: while it stays the same, only
- * that writer has recorded the part under a name.
+ * Last writer of one part of the devices. `turns` counts the changes of writer: while it stays the same, that
+ * writer alone has recorded devices of the part under a name.
  */
 export type DeviceWriter = {
   /** Number of the part (`devicePart`). */
@@ -142,17 +142,17 @@ export type MistakenIdCount = {
 
 // Rollout plans, and the signals of a release that check-ins carry.
 
-/** Present time of plans, and whether the region that asked is to note its mark now. */
+/** Present time of plans, and whether the region that asked must record its mark now. */
 export type PlanTurn = PlanTime & { readonly isMarkWanted: boolean };
 
 /** Mark of a region: how far it has recorded its check-ins. */
 export type RegionMark = {
   readonly region: string;
-  /** Counted time up to which all of them are recorded. */
+  /** Counted time (`PlanTime`) up to which all its check-ins are recorded. */
   readonly recordedMs: number;
   /** Time of the mark, RFC 3339. */
   readonly notedAt: string;
-  /** Whether the region has noted nothing for so long that no plan waits for it any more. */
+  /** Whether the region has recorded no mark for so long that plans no longer wait for it. */
   readonly isSilent: boolean;
 };
 

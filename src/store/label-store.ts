@@ -1,6 +1,6 @@
-// The part of the engine that holds the labels of devices, so that a decision does not read the ledger: what
-// the ledger has of a device, and notes of what the device has sent with checks. Every label has a time, and
-// what the ledger has removes notes that are no newer, whoever brings it. The ledger is the record; an absent
+// The part of the engine that caches the labels of devices, so that a decision does not read the ledger: the
+// labels on record, and notes of the labels that a device sent with checks. Every label has a time. Labels on
+// record remove notes that are no newer, whichever process stores them. The ledger is the record; an absent
 // entry says nothing about the device.
 
 import type { Labels } from '../domain/decision/targeting.ts';
@@ -9,37 +9,37 @@ import type { LabelTimes, TimedLabels } from '../domain/fleet/labels.ts';
 export type DeviceName = { readonly appId: string; readonly deviceId: string };
 
 /**
- * Labels of a device as the ledger has them, at a revision. The ledger raises the revision with every change;
- * 0 means none were stored yet.
+ * Labels of a device on record, at a revision. The ledger raises the revision with every change; 0 means none
+ * were stored yet.
  */
 export type StoredLabels = DeviceName & TimedLabels & { readonly revision: number };
 
-/** Labels as the ledger has them now. */
+/** Labels on record now. */
 export type LabelUpdate = StoredLabels & {
-  /** Times by key up to which notes are settled besides those of the labels: what was just recorded. */
+  /** By key, further times up to which notes are obsolete: those of the labels just recorded. */
   readonly settled?: LabelTimes | undefined;
 };
 
 /** Labels that a device sent with a check at `at`, in milliseconds since 1970 by the ledger's clock. */
 export type LabelNote = DeviceName & { readonly labels: Labels; readonly at: number };
 
-/** What is held of a device. */
+/** Entry of a device in the cache. */
 export type CachedLabels = {
-  /** Labels as the ledger had them; undefined when that is not known. */
+  /** Labels on record when they were cached; undefined if that is unknown. */
   readonly stored: StoredLabels | undefined;
-  /** Whether `stored` may be believed without asking the ledger. */
+  /** Whether `stored` may be used without asking the ledger. */
   readonly isConfirmed: boolean;
-  /** Labels of checks that the ledger may not have yet; undefined when there are none. */
+  /** Labels of checks that may not be on record yet; undefined when there are none. */
   readonly notes: TimedLabels | undefined;
 };
 
 /**
- * Life of a note: longer than a process remembers that it noted labels, so that a device whose check-ins wait
- * for the ledger renews them. What nobody records, because a process ended, ends by itself.
+ * Milliseconds until a note ends: longer than a process remembers that it noted labels, so that a device
+ * whose check-ins wait for the ledger renews it. It also ends if its labels are lost with a process.
  */
 export const LABEL_NOTE_LIFETIME_MS = 900_000;
 
-/** Greatest number of keys noted of a device; twice as many as the record may have. */
+/** Maximum number of keys noted per device; twice as many as the record may have. */
 export const LABEL_NOTE_KEYS_MAX = 32;
 
 /**
@@ -52,7 +52,7 @@ export type LabelNotification = DeviceName & {
   readonly labelsTag?: number | undefined;
 };
 
-/** Place among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
+/** Position among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
 export type LabelPosition = {
   /** Number of the ledger's time line. */
   readonly epoch: number;
@@ -62,37 +62,35 @@ export type LabelPosition = {
 
 export interface LabelCache {
   /**
-   * Whether labels may be noted: the check-ins that bring them to the ledger do not end with the process that
+   * Whether labels may be noted: only if the check-ins that bring them to the ledger survive the process that
    * notes them.
    */
   readonly keepsNotes: boolean;
 
-  /** Reads what is held of devices, in their order. One round trip. */
+  /** Reads the entries of devices, in the order of `devices`. One round trip. */
   getLabels(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]>;
 
   /**
-   * Stores labels for every node, as the ledger has them, and removes notes of their keys that are no newer;
-   * effective when it resolves. A confirmed entry with a higher revision stays (atomic per device). One round
-   * trip.
+   * Stores labels on record for every node, and removes notes of their keys that are no newer; effective when
+   * it resolves. A confirmed entry with a higher revision stays (atomic per device). One round trip.
    */
   putLabels(entries: readonly LabelUpdate[]): Promise<void>;
 
   /**
-   * Notes labels for every node, and announces them (`notedNotification`); of each key the newest note stays.
+   * Notes labels for every node, and announces them (`notedNotification`); the newest note of each key stays.
    * Effective when it resolves. One round trip.
    */
   noteLabels(notes: readonly LabelNote[]): Promise<void>;
 
   /**
-   * Reads the change up to which the cache has all changes; undefined when it does not know. Also learns
-   * which entries are in doubt: every process calls it every few seconds.
+   * Reads the position up to which the cache has all changes; undefined if unknown. Also learns which entries
+   * are no longer confirmed; so every process calls it every few seconds.
    */
   readLabelPosition(): Promise<LabelPosition | undefined>;
 
   /**
-   * Moves the position, unless it is not `from` any more; returns whether it was moved. With `doubt`, no
-   * entry that was put before is confirmed any longer: at once for this process, for others once they have
-   * called `readLabelPosition`.
+   * Moves the position if it is still `from`; returns whether it was moved. With `doubt`, all entries stored
+   * before are unconfirmed: at once for this process, for others once they have called `readLabelPosition`.
    */
   moveLabelPosition(
     from: LabelPosition | undefined,
@@ -100,7 +98,7 @@ export interface LabelCache {
     doubt: boolean,
   ): Promise<boolean>;
 
-  /** Removes all that is held of devices, because the ledger has deleted them. */
+  /** Removes the entries of devices, notes included, because the ledger has deleted the devices. */
   dropLabels(devices: readonly DeviceName[]): Promise<void>;
 
   /** Announces changed labels to every node, this one included, at most once. */
@@ -116,7 +114,7 @@ export interface LabelCache {
   ): void;
 }
 
-// Revisions of labels by which notifications tell something else than that labels are on record.
+// Special revisions, by which a notification reports something else than labels on record.
 
 /** Revision in the notification of a deleted device: above every revision that labels can have. */
 export const DELETED_REVISION = 2 ** 31 - 1;

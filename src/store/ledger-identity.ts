@@ -42,8 +42,8 @@ export interface LedgerReport {
   lost(channels: readonly RememberedChannel[]): void;
 }
 
-// What is remembered outside the ledger: the name of the record and its channels. A node compares a database
-// with it.
+// What is remembered outside the ledger: the name of the record and its channels. With it a node judges
+// whether a database is the record.
 
 /** Channel that this node, or another one, has read from the ledger. */
 export type RememberedChannel = {
@@ -52,7 +52,7 @@ export type RememberedChannel = {
   readonly channel: string;
 };
 
-/** Content of one memory. */
+/** Content of one memory: that of this node, or of the engine. */
 export type RememberedRecord = {
   /** Name of the record; undefined if unknown. */
   readonly record: string | undefined;
@@ -66,7 +66,7 @@ export interface LedgerMemory {
   /** Returns what the engine remembers for all nodes; undefined when it does not answer. Never rejects. */
   shared(): Promise<RememberedRecord | undefined>;
 
-  /** Highest epoch of all states that this process has held. */
+  /** Highest epoch of all channel states that this process has loaded. */
   readonly highestEpoch: number;
 }
 

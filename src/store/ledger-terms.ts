@@ -42,27 +42,27 @@ export type Actor = (
 /** Id of the HTTP request that makes a change; undefined where there is none. */
 type ByRequest = { readonly requestId?: string | undefined };
 
-/** Call of a change of what channels serve. */
+/** Call that changes what channels serve. */
 export type ChangeCall<Input> = {
-  /** Apps that the call may name; undefined for all apps, where its route has checked that. */
+  /** Apps that the call may name; undefined allows all, for a route that has checked the app itself. */
   readonly scope?: TenantScope | undefined;
   readonly input: Input;
   /** Author of the change. */
   readonly actor: Actor;
   readonly reason?: string | undefined;
-  /** What is made of the change; `do` by default. */
+  /** How to run the change; default: `do`. */
   readonly mode?: ChangeMode | undefined;
   /** Idempotency key of the call. */
   readonly repeat?: RepeatableCall | undefined;
   readonly known?: KnownStates | undefined;
-  /** Whether to tell what channels serve before and after; a dry run does so anyway. */
+  /** Whether to return what channels serve before and after; a dry run always does. */
   readonly isSeen?: boolean | undefined;
   readonly held?: HeldSnapshot | undefined;
 };
 
 /**
- * `do` makes a change that never waits, `try` rolls it back; one that asks is stored as a request where it
- * has to wait for an approval; one that approves carries a request out, or does nothing.
+ * `do` makes a change that never waits for an approval; `try` makes it and rolls it back; `asks` stores it as
+ * a request if it has to wait for an approval; `approves` carries a stored request out, or does nothing.
  */
 type ChangeMode =
   | 'do'
@@ -256,7 +256,7 @@ export type Ran<Value> = Changed<Value> & {
 /** Runs a change in the mode of its call. */
 export type RunChange<Input, Value> = (call: ChangeCall<Input>) => Promise<Outcome<Ran<Value>>>;
 
-/** Refusal of a change that waits for an approval, with what it would do; undefined for a repeated call. */
+/** Refusal of a change that waits for an approval. `seen` is what it would do; a repeated call has none. */
 export type Waiting = Failure & { readonly seen?: Seen };
 
 /** What a change does to its channels. */
@@ -269,7 +269,7 @@ export type Seen = {
   readonly alsoOn: readonly string[];
   /** Warnings about the release's health or the source of a promotion; mostly empty. */
   readonly concerns: readonly Concern[];
-  /** What a plan begins with; undefined for what is no plan. */
+  /** State that a plan begins with; undefined if the change is not the creation of a plan. */
   readonly start?: PlanStart;
 };
 
@@ -292,7 +292,7 @@ export type HeldSnapshot = (channel: string) => ServingSnapshot | undefined;
 
 // Releases and channels.
 
-/** Release as it is published: what it is answered with, and what the ledger alone needs. */
+/** Release to publish: the fields that its answer shows, and those that only the ledger needs. */
 export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'artifacts'> & {
   readonly canonicalVersion: string;
   /** Rollout in percent; undefined takes the channel's default. */
@@ -314,7 +314,7 @@ export type NewPromotion = Pick<
   readonly to: string;
 };
 
-/** How a release is to be served: what its present state becomes, or why it stays. */
+/** Change of how a release is served: `transition` returns its next state, or a refusal. */
 export type ServingCall = ReleaseName & {
   readonly transition: (serving: Serving) => Outcome<Served>;
 };
@@ -322,7 +322,7 @@ export type ServingCall = ReleaseName & {
 /** Stop of an app, or of one channel of it. */
 export type NewStop = { readonly app: string; readonly channel: string | undefined };
 
-/** Stop that ends. */
+/** Stop to end, by its id. */
 export type EndedStop = { readonly stop: string };
 
 export type ReleaseFilter = {

@@ -59,7 +59,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   /** Whether writes wait until the record is known. */
   private isHeld: boolean;
   private record: string | undefined;
-  /** Name of the record, until it is on disk. */
+  /** Name of the record that is still to be written to disk. */
   private unwritten: string | undefined;
   private writing: Promise<void> | undefined;
   private retrying: NodeJS.Timeout | undefined;
@@ -179,8 +179,8 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   }
 
   /**
-   * Returns the channel whose index has this name in the folders of several processes; undefined if no copy
-   * is usable.
+   * Returns the channel of the first usable index among `paths`, which are the copies of one index in the
+   * folders of several processes; undefined if none is usable.
    */
   private async channelIn(paths: readonly string[]): Promise<ChannelName | undefined> {
     for (const path of paths) {
@@ -192,7 +192,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     return undefined;
   }
 
-  /** Returns the result of `read`; undefined without a call if the unchanged file gave none before. */
+  /** Returns the result of `read`; undefined, without calling it, if the unchanged file gave none before. */
   private async unlessUnusable<Value>(
     path: string,
     read: () => Promise<Value | undefined>,
@@ -242,7 +242,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
       if (!(error instanceof FileFault)) throw error;
       if (this.damaged.size >= UNUSABLE_MAX) this.damaged.clear();
       this.damaged.add(error.path);
-      // A write in progress puts its result into the old map.
+      // A write in progress puts its result into the old map, which nobody reads.
       this.written = new Map();
       this.report('read', error.path, error.cause);
       return 'damaged';
@@ -256,7 +256,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
   /** Removes the files of a channel from the folders of all processes. */
   private async remove(name: string): Promise<void> {
     for (const directory of [this.root, ...(await this.workerFolders())]) {
-      // A channel of this name has come back meanwhile.
+      // A new channel has this name, and its snapshot waits to be written.
       if (this.waiting.has(name)) return;
       const path = join(directory, name);
       this.written.delete(path);
@@ -264,7 +264,7 @@ export class DiskSnapshotFiles implements DiskSnapshots {
     }
   }
 
-  /** Allows writes, of snapshots of this record. */
+  /** Allows writes, because the record is known to which the snapshots belong. */
   private release(record: string): void {
     this.record = record;
     this.isHeld = false;

@@ -1,4 +1,4 @@
-// Calls of the ledger that need only the database as first argument: functions of the files of their nouns.
+// Calls of the ledger that depend only on the database, each a function in the file of its noun.
 
 export { listAppOverviews } from './app/app-overviews.ts';
 export { createApp, findReleaseApps, listApps, readChannel, updateApp } from './app/apps.ts';

@@ -43,11 +43,10 @@ export type OpenLedger = Ledger & {
 
 /**
  * Opens and migrates the ledger. If PostgreSQL cannot be reached, or is not the record, the ledger opens all
- * the same, and its calls reject with `Unavailable` until that is over. Rejects when waiting may not help and
- * nothing is remembered that could be served meanwhile, for a schema that is newer than this program or a
- * refused password; and always for an embedded directory that another process has open, that is damaged, that
- * has lost its database, or whose record was moved; and for an empty PostgreSQL beside one whose record was
- * not.
+ * the same, and its calls reject with `Unavailable` until that is over. Rejects a schema newer than this
+ * program, and a refused password, when no remembered channel could be served meanwhile. Always rejects an
+ * embedded directory that another process has open, that is damaged, that has lost its database, or whose
+ * record was moved; and an empty PostgreSQL beside an embedded database that was not moved.
  */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   let movable: MovableDatabase | undefined;

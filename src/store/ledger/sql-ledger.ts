@@ -35,9 +35,9 @@ import { CONTROL } from './rollout/serving-control.ts';
 import { RESUME, STOP } from './rollout/stops.ts';
 
 /**
- * Creates the ledger on a database, which must be migrated or reject calls until it is. `confirm` checks that
- * the database is the record, for a caller whose channels it does not have: it rejects with `Unavailable`
- * when the database has none of the channels that are remembered outside the ledger. The default trusts it.
+ * Creates the ledger on a database, which must be migrated or reject calls until it is. A caller that misses
+ * channels asks `confirm` whether the database is the record: it rejects with `Unavailable` when the database
+ * has none of the channels that are remembered outside the ledger. The default trusts the database.
  */
 export function createSqlLedger(
   database: Database,
@@ -67,7 +67,7 @@ export function createSqlLedger(
   };
 }
 
-/** Calls of `calls.ts`. One that is bound to a scope always has one: only `findAnyApp` looks at all apps. */
+/** Calls of `calls.ts`. `findApp` needs a scope here: only `findAnyApp` looks in all organizations. */
 type Calls = Omit<typeof calls, 'findApp'> & {
   findApp(sql: Sql, scope: TenantScope, app: string): ReturnType<typeof findApp>;
 };
@@ -90,7 +90,7 @@ function bind<Queries extends Record<string, (database: Database, ...rest: never
   return Object.fromEntries(bound);
 }
 
-/** Calls that depend on how closely devices are kept. */
+/** Calls that depend on the precision of device records. */
 function fleetCalls(database: Database, keeping: DeviceKeeping) {
   return {
     recordCheckIns: (checkIns: readonly CheckIn[]) =>
@@ -132,7 +132,7 @@ function planCalls(database: Database) {
   };
 }
 
-/** Changes of what channels serve, which all run in one order. */
+/** Changes of what channels serve; `run` makes each of them in the same steps. */
 function changes(database: Database) {
   const by = <Input, Value, Place extends Locked>(
     change: Change<Input, Value, Place>,
@@ -152,14 +152,14 @@ function changes(database: Database) {
 }
 
 /**
- * Statement that a database refuses which takes no writes, and that changes nothing in one that does: it is
- * judged by what it may write, and not by what it finds.
+ * Statement that changes nothing, and that a database refuses if it takes no writes: PostgreSQL checks
+ * whether a statement may write before it looks for rows.
  */
 const TRIAL = 'UPDATE ledger_epoch SET epoch = epoch WHERE false';
-/** Rows that are written to a temporary file, of some hundred kilobytes, where no memory holds them. */
+/** Query whose rows, some hundred kilobytes, go to a temporary file, because `work_mem` is set too small. */
 const ROOM_TRIAL = 'SELECT count(*) FROM generate_series(1, 10000)';
 
-/** Asks whether the database answers, and keeps why it did not; and whether it takes writes. */
+/** Creates the calls that test whether the database answers, and why it did not, and if it takes writes. */
 function probe(database: Database) {
   let failure: unknown;
   return {

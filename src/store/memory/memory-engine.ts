@@ -34,8 +34,8 @@ type MemoryEngineOptions = {
   /** Limit of the check-in queue in bytes; default: 256 MiB. */
   readonly checkInBytesMax?: number;
   /**
-   * Returns the time by `now` before which labels that were noted are on record. Without it no labels are
-   * noted: the engine's own queue ends with the process, and the labels would be lost.
+   * Returns a time by `now`: labels that were noted before it are on record. Without this option no labels
+   * are noted, because the engine's own queue ends with the process, and they would be lost.
    */
   readonly labelNotesEndedBefore?: () => number;
 };
@@ -100,7 +100,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
       return channelNames?.tag === heldTag ? undefined : channelNames;
     },
 
-    // The names belong to this process, and so to no other record.
+    // The names belong to this process alone: they come from no other record.
     async readShared(heldTag) {
       assertOpen();
       const tag = channelNames?.tag;
@@ -143,7 +143,7 @@ function createRateWindows(now: () => number, assertOpen: () => void) {
   return { counter, clear: () => windows?.clear() };
 }
 
-/** Creates the messages that nodes exchange by pub/sub in Redis. */
+/** Creates the messages that nodes with Redis exchange by pub/sub. */
 function createNotifications(assertOpen: () => void) {
   const announcements = createListeners<Announcement>();
   const activities = createListeners<readonly Activity[]>();

@@ -15,7 +15,7 @@ import {
 
 // At most a few hundred megabytes, because a device has few labels.
 const ENTRY_COUNT_MAX = 200_000;
-/** Maximum number of devices with notes: some hundred megabytes, were each of them to have all labels. */
+/** Maximum number of devices with notes: some hundred megabytes if each of them has all labels. */
 const NOTED_COUNT_MAX = 100_000;
 const HOUR_MS = 3_600_000;
 /** Age below which an entry is confirmed. */
@@ -35,7 +35,7 @@ export function createMemoryLabels({
 }: {
   /** Returns milliseconds that never go back. */
   readonly now: () => number;
-  /** Returns the time by `now` before which notes are on record; without it labels may not be noted. */
+  /** Returns a time by `now`: notes made before it are on record. Without it, none may be made. */
   readonly notesEndedBefore: (() => number) | undefined;
   /** Throws when the engine is closed. */
   readonly assertOpen: () => void;
@@ -107,7 +107,7 @@ export function createMemoryLabels({
   };
 }
 
-// Labels as the ledger had them.
+// Labels on record.
 
 function createEntries(now: () => number) {
   // Ordered from least to most recently used. A plain map, because lru-cache allocates its memory in advance:
@@ -116,7 +116,7 @@ function createEntries(now: () => number) {
   return {
     peek: (key: string) => byDevice.get(key),
 
-    /** Returns the entry of a device, which is used by that. */
+    /** Returns the entry of a device, and marks it as the most recently used. */
     use(key: string): Remembered | undefined {
       const found = byDevice.get(key);
       if (found === undefined) return undefined;
@@ -145,17 +145,17 @@ function createEntries(now: () => number) {
   };
 }
 
-// Notes are kept apart from what the ledger has: they must not give way to devices that are asked for.
+// Notes, separate from the labels on record: reads of other devices must not evict them.
 
 type Note = { readonly value: string; readonly at: number; readonly notedAt: number };
 
 function createNotes(now: () => number, endedBefore: () => number) {
-  // In the order of their latest notes, so that those that have ended are in front.
+  // In the order of their latest notes, so that devices whose notes have ended come first.
   const byDevice = new Map<string, Map<string, Note>>();
   const isLiving = ({ notedAt }: Note) =>
     notedAt >= Math.max(endedBefore(), now() - LABEL_NOTE_LIFETIME_MS);
 
-  /** Removes devices in front whose notes have all ended; at most some at a time. */
+  /** Removes at most `countMax` of the first devices, as long as all notes of each have ended. */
   function removeEnded(countMax: number): void {
     let count = 0;
     for (const [device, notes] of byDevice) {
@@ -181,7 +181,7 @@ function createNotes(now: () => number, endedBefore: () => number) {
 
   return {
     add(notes: readonly LabelNote[]): void {
-      // Twice as many as are added: what has ended becomes less, whatever comes.
+      // Twice as many as are added, so that the number of ended ones falls under any load.
       removeEnded(2 * notes.length);
       for (const each of notes) addOne(each);
     },
@@ -208,7 +208,7 @@ function createNotes(now: () => number, endedBefore: () => number) {
   };
 }
 
-/** Returns the notes of a device, without the oldest where there are too many. */
+/** Returns the notes of a device; if there are too many, only the newest. */
 function withinBound(notes: Map<string, Note>): Map<string, Note> {
   if (notes.size <= LABEL_NOTE_KEYS_MAX) return notes;
   const newest = [...notes].sort(([, left], [, right]) => right.at - left.at);

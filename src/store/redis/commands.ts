@@ -15,7 +15,7 @@ const EMPTY_ARGUMENT = '$0\r\n\r\n';
 const COUNT_BYTES = 2;
 const COUNT_MAX = 0xffff;
 const NUMBER_BYTES = 8;
-/** Most bytes of UTF-8 that a UTF-16 unit takes. */
+/** Maximum number of UTF-8 bytes for one UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3;
 
 /**

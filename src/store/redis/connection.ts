@@ -14,12 +14,12 @@ import type { RedisTarget } from './target.ts';
 /** One key of a script and its arguments. */
 type ScriptCall = { readonly key: string; readonly args: readonly string[] };
 
-/** Keys of a script, with one packed argument for all keys of a command. */
+/** Keys of a script, and one packed argument per command for all keys of that command. */
 export type PackedCalls = {
   readonly keys: readonly string[];
-  /** Returns the arguments before it of a command for the keys of these indices, the second one left out. */
+  /** Returns the arguments before the packed one, for the keys from index `from` to `to` (exclusive). */
   readonly argsOf: (from: number, to: number) => readonly string[];
-  /** Writes to the packed argument what it has for the key of an index. */
+  /** Writes the part for the key at this index into the packed argument. */
   readonly write: (index: number, packed: CommandBuffer) => void;
 };
 
@@ -44,7 +44,7 @@ export type RedisConnection = {
   runAll(script: Script, calls: readonly ScriptCall[]): Promise<void>;
   /** Runs a script like `runAll`; returns one value per key, in the order of the calls. */
   runEach(script: Script, calls: readonly ScriptCall[]): Promise<readonly unknown[]>;
-  /** Runs a script like `runEach`, with a packed argument: a command takes time for each that it has. */
+  /** Runs a script like `runEach`, with one packed argument: every argument of a command costs time. */
   runPacked(script: Script, calls: PackedCalls): Promise<readonly unknown[]>;
   readField(key: string, field: string): Promise<string | null>;
   /** Reads fields of a hash, in order; null for a missing field. */
@@ -169,7 +169,7 @@ async function runForAll(
   return [await runScript(client, script, keys, args)];
 }
 
-/** Does the same with one packed argument for the keys of a command. */
+/** Runs a script like `runForAll`, with one packed argument per command. */
 async function runForAllPacked(
   client: Redis | Cluster,
   script: Script,
@@ -183,7 +183,7 @@ async function runForAllPacked(
   return [await runPackedOnce(client, script, calls, 0, keys.length)];
 }
 
-/** Runs a script for the keys of these indices, the second one left out. */
+/** Runs a script once, for the keys from index `from` to `to` (exclusive). */
 async function runPackedOnce(
   client: Redis | Cluster,
   script: Script,
@@ -239,7 +239,7 @@ function openSingle(target: RedisTarget, onFault: (error: unknown) => void): Red
 }
 
 function openCluster(target: RedisTarget, onFault: (error: unknown) => void): Cluster {
-  // The cluster decides itself when and how to connect to each node.
+  // The cluster client itself decides when and how it connects to each node.
   const { retryStrategy, enableOfflineQueue, ...redisOptions } = optionsOfNode(target);
   const cluster = new Cluster([...target.nodes], {
     redisOptions,
@@ -386,7 +386,7 @@ function optionsOfNode({ login, answerMsMax = COMMAND_TIMEOUT_MS }: RedisTarget)
     // The driver's own re-subscription fails as an unhandled rejection; `subscriptions.ts` re-subscribes.
     autoResubscribe: false,
     retryStrategy: retryDelayMs,
-    // The primary has become a replica; its name may resolve to another server by now.
+    // This server was the primary and is a replica now; the name may resolve to another server by now.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }

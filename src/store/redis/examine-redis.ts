@@ -15,7 +15,7 @@ const CONNECT_INTERVAL_MS = 50;
 const VERSION_MIN = [6, 2] as const;
 /** Fraction of `maxmemory` above which the queue has no room for an outage of the ledger. */
 const MEMORY_SHARE_MAX = 0.9;
-/** Age of a waiting batch that shows a missing drain; the batches of a dead one are taken over after 30 s. */
+/** Age of a batch that shows that no drain runs: the batches of a dead one are taken over after 30 s. */
 const WAIT_MS_MAX = 60_000;
 
 type Info = ReadonlyMap<string, string>;
@@ -101,7 +101,7 @@ async function recordCheck(
       );
 }
 
-/** Tells the name by which plans and the log speak of the region of this Redis. */
+/** Reports the name by which plans and the log refer to the nodes that share this Redis. */
 async function regionCheck(connection: RedisConnection, keys: Keys): Promise<Check> {
   const region = await connection.readField(keys.record, 'region').catch(() => null);
   return sound('region', region === null ? 'none yet' : `this Redis is that of ${region}`);

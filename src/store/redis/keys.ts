@@ -17,7 +17,7 @@ export type Keys = ReturnType<typeof createKeys>;
 
 /** Returns the names that a deployment uses. */
 export function createKeys({ prefix, database }: KeysOptions) {
-  // Below the prefix, for ACL rules of Redis. Names for database 0 have no number.
+  // They begin with the prefix, so that ACL rules can match them. Names for database 0 have no number.
   const pubSubPrefix = database === 0 ? prefix : `${prefix}:${database}`;
   return {
     /** Hash {channel, epoch, revision, offered, index, release:<edition>…}: one channel's snapshot. */
@@ -44,14 +44,14 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return `${prefix}:device-rate:2:{${device}}`;
     },
 
-    /** Hash of what is held of a device's labels (get-labels.lua). An app id contains no slash. */
+    /** Hash of the cached labels and notes of a device (get-labels.lua). An app id contains no slash. */
     labels({ appId, deviceId }: DeviceName): string {
       return `${prefix}:device-labels:{${appId}/${escapeId(deviceId)}}`;
     },
 
     /**
-     * Hash {epoch, position, doubted}: the change of labels up to which the cached ones are those of the
-     * ledger, and the millisecond of Redis' clock before which none is confirmed. It never expires.
+     * Hash {epoch, position, doubted}: the position up to which the cache has all changes of labels, and the
+     * millisecond of Redis' clock before which no entry is confirmed. It never expires.
      */
     labelPosition: `${prefix}:label-position`,
 

@@ -24,7 +24,7 @@ export type RecordGuardDependencies = {
   readonly onChange: (refusal: OfAnotherRecord | undefined) => void;
 };
 
-/** Result of a read of the name: for which connection and record. */
+/** Result of a read of the name, with the connection and the expected record at that time. */
 type Look = {
   readonly session: object | undefined;
   readonly record: string;
@@ -106,12 +106,15 @@ export class RecordGuard {
     if (this.record === record) this.note({ session, record, refusal });
   }
 
-  /** Returns the record name in Redis; stores this one if Redis has none and its channels allow it. */
+  /**
+   * Returns the name of the record in Redis. If there is none, stores `record` and returns it, unless Redis
+   * has channels of which the ledger has none: then undefined.
+   */
   private async recordOf(record: string): Promise<string | undefined> {
     const { connection, keys, names } = this.dependencies;
     const found = await connection.readField(keys.record, 'name');
     if (found !== null) return found;
-    // Redis was emptied, or nodes of an older version wrote it.
+    // There is none if Redis was emptied, or was used by nodes of an older version.
     const { channels = [] } = (await names.getChannelNames(undefined)) ?? {};
     if (channels.length > 0 && !(await this.knowsSome(channels))) return undefined;
     return String(await connection.run(SCRIPTS.claimField, keys.record, 'name', record));

@@ -6,9 +6,9 @@
 //                        ├──reply lost──▶ taken by the same again, with its next take
 //                        └──abandoned──▶ taken by another, or by the same again
 //
-// Redis records which consumer took which batch. A taker that did not hear the reply to a take, such as one
-// that stood still for longer than a command may take, asks for what it holds before it takes more: those
-// batches would otherwise wait until they count as abandoned.
+// Redis records which consumer took which batch. A taker that missed the reply to a take, such as a process
+// that was suspended for longer than a command may take, first asks for the batches that it has already: they
+// would otherwise wait until they count as abandoned.
 //
 // A take polls on the shared connection. A blocking read would need a connection per node of a cluster, would
 // miss abandoned batches, and would wake for every batch; a short pause collects those of many nodes.
@@ -29,7 +29,7 @@ const BATCH_BYTES = 256;
 /** Milliseconds without a sign of life after which a taker is forgotten. */
 const TAKER_LIVES_MS = 3000;
 const ALL_STREAMS = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
-/** Maximum number of idle command buffers, which is that of a node's concurrent appends. */
+/** Maximum number of idle command buffers: as many as a node appends batches at a time. */
 const SPARE_BUFFERS_MAX = 8;
 /** Milliseconds between polls of a waiting take: about as often as a node appends. */
 const POLL_INTERVAL_MS = 50;
@@ -47,9 +47,9 @@ export function createRedisCheckIns(
 ): CheckInQueue {
   const taking = new StreamTaking(connection, keys, onFault);
   const spareBuffers: CommandBuffer[] = [];
-  /** Whether the last take found nothing. The next ones then count first: one command for all streams. */
+  /** Whether the last take found nothing. The next takes then count first: one command for all streams. */
   let wasEmpty = false;
-  /** Name of the region. A Redis that was emptied gets it again, so that its mark in the ledger goes on. */
+  /** Name of the region. An emptied Redis gets it again, so that the region keeps its mark in the ledger. */
   let region = `rgn_${randomUUID().slice(0, 8)}`;
 
   async function count(streams: readonly number[]): Promise<number> {
@@ -175,7 +175,7 @@ class StreamTaking {
         batches.push(...(await this.takeFrom(stream, taker, countMax, abandonedMs)));
       } catch (error) {
         this.unheard.add(takerOn(stream, taker));
-        // A stream that goes on failing is the first one soon, and rejects then.
+        // A stream that keeps failing soon comes first in a take, which then rejects.
         if (batches.length === 0) throw error;
         return batches;
       }
@@ -235,7 +235,7 @@ function parseTaken(reply: readonly Buffer[], stream: number) {
   return { batches, malformedIds };
 }
 
-/** Returns what stands in `unheard` for a taker on a stream. */
+/** Returns the entry of `unheard` for a taker and a stream. */
 function takerOn(stream: number, taker: string): string {
   return `${stream}/${taker}`;
 }

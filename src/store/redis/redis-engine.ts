@@ -36,7 +36,7 @@ export type RedisEngine = Engine & {
 
   /**
    * Refuses a Redis of any other record from now on; undefined while this node does not know its own.
-   * `knowsSome` returns whether the ledger has any of some channels.
+   * `knowsSome` returns whether the ledger has any of the given channels.
    */
   belongTo(record: string | undefined, knowsSome: KnowsSome): void;
 };
@@ -55,7 +55,7 @@ export function createRedisEngine(options: {
   readonly onFault: (error: unknown) => void;
   /** Called for every key that was removed because its value had a wrong type. */
   readonly onRemoved?: (removed: RemovedKey) => void;
-  /** Called with a number of check-ins that Redis accepted, and that another program removed from it. */
+  /** Called with the number of accepted check-ins that another program has removed from Redis. */
   readonly onLost?: (count: number) => void;
   /** Called with the reason when Redis is refused, and with undefined when it is used again. */
   readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
@@ -81,7 +81,7 @@ export function createRedisEngine(options: {
     ...{ connection: unguarded, keys, names },
     onChange(refusal) {
       options.onRefused?.(refusal);
-      // Messages of the time of the refusal were missed.
+      // Messages that came while Redis was refused were ignored.
       if (refusal === undefined)
         for (const each of [announcements, labelNotifications]) each.resume();
     },

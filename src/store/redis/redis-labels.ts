@@ -1,8 +1,8 @@
 // The label cache in Redis: one hash per device, and one for the position in the ledger's changes. The field
-// without a name has the labels as the ledger has them, each other field a note. `LabelCache` states the
+// with the empty name has the labels on record, each other field is a note. `LabelCache` states the
 // obligations.
 //
-// How long ago an entry was put follows from the time that it has left: nothing but a put gives it more than
+// The age of an entry follows from its remaining time to live: only storing an entry sets that to more than
 // `UNCONFIRMED_MS`.
 
 import { parseJson } from '../../domain/fleet/check-in-payload.ts';
@@ -30,19 +30,19 @@ import type { Keys } from './keys.ts';
 const HOUR_MS = 3_600_000;
 /** Longest life of an entry that nobody asks for. */
 const LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** Age below which an entry is confirmed; some are a little earlier in need of it. */
+/** Age below which an entry is confirmed; each read subtracts a random part of `CONFIRMED_SPREAD_MS`. */
 const CONFIRMED_MS = HOUR_MS;
 /**
- * Part of that age by which entries differ, so that those which were put at the same time do not ask the
+ * Greatest random part of that age, so that entries which were stored at the same time do not all ask the
  * ledger at the same time.
  */
 const CONFIRMED_SPREAD_MS = HOUR_MS / 6;
 /**
- * Milliseconds by which an entry may be older than it seems, compared with the time of a doubt: Redis tells
- * both ages in whole ones. What was put in the millisecond of the doubt is in doubt.
+ * Milliseconds by which an entry may be older than it seems, compared with the time of a doubt, because Redis
+ * reports both ages in whole milliseconds. Entries stored in the millisecond of the doubt are unconfirmed.
  */
 const AGE_ERROR_MS = 2;
-/** Life that the use of an entry gives it: the most that an entry which is not confirmed can have. */
+/** Time to live that a read gives an entry: the longest that an unconfirmed entry can have. */
 const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
 
 /** Name of the field with the labels of the ledger; no label has it. */
@@ -55,7 +55,7 @@ export function createRedisLabels(
   keys: Keys,
   onFault: (error: unknown) => void,
 ): RedisLabels {
-  /** Time of this process's stopwatch before which no entry is confirmed. */
+  /** Time by `performance.now` before which no entry is confirmed. */
   let doubtedAt = Number.NEGATIVE_INFINITY;
 
   /** Returns the age in milliseconds below which an entry may be confirmed now. */
@@ -131,7 +131,7 @@ export function createRedisLabels(
   };
 }
 
-/** Returns what note-labels.lua gets. */
+/** Returns the keys and the arguments of note-labels.lua. */
 function callsOf(notes: readonly LabelNote[], keys: Keys): PackedCalls {
   return {
     keys: notes.map(keys.labels),
@@ -155,7 +155,7 @@ function numbersOf(position: LabelPosition | undefined): [epoch: string, positio
   return position === undefined ? ['', ''] : [String(position.epoch), String(position.position)];
 }
 
-/** A note: the time at which it was sent, the one at which it ends by the server's clock, and the value. */
+/** A note: when it was sent, when it ends by the clock of Redis, and the value. */
 const NOTE = /^(\d+) \d+ (.*)$/s;
 
 type ParsedHash = Pick<CachedLabels, 'stored' | 'notes'> & { readonly leftMs: number };
@@ -221,7 +221,7 @@ function isNotificationEntry(entry: unknown): entry is [string, string, number, 
     typeof entry[0] === 'string' &&
     typeof entry[1] === 'string' &&
     Number.isSafeInteger(entry[2]) &&
-    // A node of an earlier version does not tell it.
+    // A node of an earlier version leaves the tag out.
     (entry[3] === undefined || Number.isSafeInteger(entry[3]))
   );
 }

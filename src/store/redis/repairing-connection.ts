@@ -1,6 +1,6 @@
 // Connection that removes keys with a wrong value type, which another program has written; they would fail
-// every call for ever. It then repeats the failed command, which is safe for a script that such a value
-// ended.
+// every call for ever. It then repeats the failed command, which is safe for a script that stopped at such a
+// value.
 
 import { Unavailable } from '../../contract/store-fault.ts';
 import { type KeyType, SCRIPTS, type Script } from './commands.ts';

@@ -146,7 +146,7 @@ export function compareEntries(text: string, known: string) {
     last: tail.count,
     /** Entries between them, as `parseEntries` reads them. */
     between: partBetween(text, head, tail),
-    /** Entries of the known index in their place. */
+    /** Entries that the known index has in the place of `between`. */
     instead: partBetween(known, head, tail),
   };
 }
@@ -158,7 +158,7 @@ function partBetween(text: string, head: CommonPart, tail: CommonPart): string {
 /** Part of a text that is the same in another: its length, and the number of whole entries in it. */
 type CommonPart = { readonly length: number; readonly count: number };
 
-/** Returns the beginning that both have, up to and with a space behind whole entries. */
+/** Returns the common beginning of both texts, up to and including the space after its last whole entry. */
 function commonHead(text: string, known: string): CommonPart {
   const limit = Math.min(text.length, known.length);
   let length = 0;
@@ -171,14 +171,14 @@ function commonHead(text: string, known: string): CommonPart {
     length = place + 1;
     count += 1;
   }
-  // One of them is at its end; the last entry is whole if the other one ends or goes on with a space.
+  // One text ends here; the last entry is whole if the other one ends too, or continues with a space.
   const isWhole = limit > 0 && endsAt(text, limit) && endsAt(known, limit);
   return isWhole
     ? { length: Math.min(limit + 1, text.length), count: count + 1 }
     : { length, count };
 }
 
-/** Returns the end that both have behind `head` characters, which begins behind a space. */
+/** Returns the common end of both texts after the first `head` characters; it begins after a space. */
 function commonTail(text: string, known: string, head: number): CommonPart {
   const limit = Math.min(text.length, known.length) - head;
   let length = 0;
@@ -198,7 +198,7 @@ function endsAt(text: string, place: number): boolean {
   return place === text.length || text.charCodeAt(place) === SPACE;
 }
 
-/** Whether an entry begins `back` characters before the end, not before `head`. */
+/** Whether an entry begins `back` characters before the end of the text, at `head` or after it. */
 function beginsAt(text: string, back: number, head: number): boolean {
   const place = text.length - back;
   return place === head || text.charCodeAt(place - 1) === SPACE;
