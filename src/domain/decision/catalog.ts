@@ -104,7 +104,7 @@ const STEP = 32;
 
 /**
  * Compiles a snapshot in steps of less than a millisecond, because a channel may have thousands of releases.
- * Reuses what `before` has of the same editions.
+ * Reuses the compiled releases of `before` that have the same edition.
  */
 export function* compileSteps(
   snapshot: ServingSnapshot,

@@ -58,7 +58,7 @@ export type Reached<Item extends Candidate> = {
 
 /**
  * Finds the candidates that devices of a plan can be offered while nothing is excluded, highest first, one at
- * a time. All devices that are not offered one before it get the last one, if that is for all.
+ * a time. If the last one is for all, every device gets it that is not offered an earlier one.
  */
 export function* reachedBy<Item extends Candidate>(plan: Plan<Item>): Generator<Reached<Item>> {
   for (let index = plan.from; index < plan.to; index++) {

@@ -42,13 +42,13 @@ export function downloadFor(catalog: Catalog, query: DownloadQuery): string | un
   return undefined;
 }
 
-/** File that a person can ask for; no arch stands for one that names none. */
+/** File that a person can ask for; `arch` is undefined if the file names none. */
 export type Download = DownloadQuery;
 
-/** Files that are listed at most. */
+/** Maximum number of listed files. */
 const DOWNLOADS_MAX = 100;
 
-/** Returns what people can download: of each platform the files of the highest release that has one. */
+/** Returns what people can download: for each platform, the files of the highest release that has any. */
 export function downloadsIn(catalog: Catalog): readonly Download[] {
   const found = new Map<string, Download>();
   const done = new Set<string>();
@@ -73,7 +73,7 @@ function isForEverybody({ source: { rolloutPct, targets } }: CompiledRelease): b
   return rolloutPct === EVERYBODY_PCT && !isTargeted(targets);
 }
 
-/** Returns whether a person can do something with an artifact. */
+/** Returns whether an artifact is a whole file that a person can download. */
 function isFile(artifact: Pick<Artifact, 'url' | 'format'>): boolean {
   return artifact.url !== undefined && !isDelta(artifact);
 }

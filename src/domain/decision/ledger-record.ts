@@ -2,7 +2,7 @@
 
 import type { EdgeIndexAnswer } from '../../contract/edge.ts';
 
-// Whether data belongs to a record: the content of one database, which gets its name once. Data written
+// Whether data belongs to a record, which is the content of one database and gets its name once. Data written
 // before it had a name is identified by its channels, whose random ids no two records share.
 
 /** What identifies the record that some held data belongs to. */
@@ -17,7 +17,7 @@ export type Holding = {
 /** `nothing`: the data has neither a name to compare nor a channel, so it tells nothing. */
 export type RecordKinship = 'same' | 'other' | 'nothing';
 
-/** Returns whether held data belongs to the record of this name; undefined for a record without a name. */
+/** Returns whether held data belongs to a record; `record` is its name, undefined before it has one. */
 export function recordKinship(held: Holding, record: string | undefined): RecordKinship {
   if (held.record !== undefined && record !== undefined) {
     return held.record === record ? 'same' : 'other';

@@ -1,12 +1,11 @@
 // Compares two states of a channel over every device that there could be, for approvals of its settings
-// (docs/contract.md 33.11): whether one may get a release, or be required to update, where it was not before.
+// (docs/contract.md 33.11): whether one may get another release than before, or newly have to update.
 //
-// Every updater lists the published releases one by one, highest version first, and leaves out those that its
-// clients cannot take; what it leaves out follows from the release alone, and from `requireSignature`. So
-// where the releases after are the first ones of those before, a device's candidates after are the first ones
-// of its candidates before, whatever it is: it is offered the same release, or none. That takes one pass over
-// the releases; a partition of all devices by platform, version and labels would also rule out some changes
-// that this cannot, and takes a plan for each part.
+// Every updater lists the published releases, highest version first, without those that its clients cannot
+// take; which those are depends on the release and on `requireSignature` alone. So if the releases after the
+// change are the first ones of those before it, so are the candidates of each device: it is offered the same
+// release as before, or none. That takes one pass over the releases. Comparing the decisions for each group
+// of devices (by platform, version and labels) would rule out more changes, but takes a plan for each group.
 
 import { ANY_KIND } from './artifact/artifact-format.ts';
 import { NO_ARCH, UNIVERSAL } from './artifact/fold-arch.ts';
@@ -18,8 +17,8 @@ import { compareVersions, type Version } from './version.ts';
 const COMPARED_MAX = 100_000;
 
 /**
- * Returns whether a device could get another release after the change than before, or be required to update
- * where it was not; true also where that cannot be ruled out. Releases with the same edition are the same.
+ * Returns whether a device could get another release after the change than before, or newly have to update;
+ * also true if that cannot be ruled out. Releases with the same edition are the same.
  */
 export function mayReachFurther(before: Catalog, after: Catalog): boolean {
   return (
@@ -31,9 +30,9 @@ export function mayReachFurther(before: Catalog, after: Catalog): boolean {
 }
 
 /**
- * Returns whether a channel serves a release of its own that another one does not, or is about to. `planned`
- * has the ids of releases with an open plan. Releases that the other one's own would hide count as well: they
- * appear once those are withdrawn.
+ * Returns whether a channel serves, or is about to serve, a release of its own that the channel `other` does
+ * not serve. `planned` has the ids of releases with an open plan. Releases that `other` would hide behind its
+ * own of the same version count too: they appear once those are withdrawn.
  */
 export function servesBeside(
   other: Catalog,
@@ -48,7 +47,7 @@ export function servesBeside(
   });
 }
 
-/** Returns whether a device could be required to update where it was not: by the minimum, or on a version. */
+/** Returns whether a device could newly have to update: the minimum rose, or its version was deprecated. */
 function mayRequireMore(before: Catalog, after: Catalog): boolean {
   const isHigher =
     after.minimum !== undefined &&
@@ -60,8 +59,8 @@ function mayRequireMore(before: Catalog, after: Catalog): boolean {
 }
 
 /**
- * Returns whether devices could be offered a release because their version is rolled back in one of the
- * states only: what lies below it, or what lies above it again.
+ * Returns whether devices could be offered another release because their version was rolled back (a lower
+ * one), or is rolled back no longer (a higher one).
  */
 function mayTurnDevices(before: Catalog, after: Catalog): boolean {
   const served = servedIn(after);
@@ -79,14 +78,14 @@ function mayTurnDevices(before: Catalog, after: Catalog): boolean {
 }
 
 /**
- * Returns whether a device could be offered another release because artifacts need a signature in one of the
- * states only: compares the lists of each platform, architecture and kind of installation.
+ * Returns whether a device could be offered another release because artifacts need a signature in only one of
+ * the two states: compares the lists of each platform, architecture and kind of installation.
  */
 function mayFitMore(before: Catalog, after: Catalog): boolean {
   if (before.snapshot.requireSignature === after.snapshot.requireSignature) return false;
   const places = [...before.supportByPlatform].flatMap(([platform, { arches, kinds }]) =>
     [...arches, UNIVERSAL]
-      // Devices without an architecture have the artifacts of those whose architecture has none of its own.
+      // Devices that name no arch get the artifacts of `UNIVERSAL`, which stands for every other arch.
       .filter((arch) => arch !== NO_ARCH)
       .flatMap((arch) => [ANY_KIND, ...kinds].map((kind) => ({ platform, arch, kind }))),
   );

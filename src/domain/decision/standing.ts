@@ -32,7 +32,7 @@ type Reach = {
   readonly offered: Set<Place>;
   /** Places where all devices are offered a higher release instead, with that release. */
   readonly hidden: Map<Place, CompiledRelease>;
-  /** Rolled-back versions whose devices are taken down to it. */
+  /** Rolled-back versions whose devices are offered it as a downgrade. */
   readonly wayDownFor: Set<string>;
 };
 
@@ -146,7 +146,7 @@ function* reachesIn(
     const { platform, arch, kind } = place;
     const mustBeSigned = catalog.snapshot.requireSignature;
     const list = candidatesFor(catalog, platform, arch, { kind, mustBeSigned });
-    /** Indexes of the releases that are hidden from no device yet. */
+    /** Indexes of the releases not yet found to be hidden at this place. */
     let shown = [...list.keys()];
     for (const version of versions) {
       const plan = planUpdate(catalog, { version, platform, arch }, list);
@@ -239,7 +239,7 @@ function textAbove({ canonical, parts, prerelease, build }: Version): string {
   return `${major}.${minor}.${patch}.${BigInt(revision) + 1n}`;
 }
 
-/** Names these places among all: none if they are all, else by platform as far as that is enough. */
+/** Names these places among `all`: [] if they are all; by platform alone where that is unambiguous. */
 function namesOf(places: readonly Place[], all: readonly Place[]): readonly string[] {
   const named = (rest: readonly Place[], nameOf: (place: Place) => string): readonly string[] => {
     const others = new Set(all.filter((place) => !places.includes(place)).map(nameOf));

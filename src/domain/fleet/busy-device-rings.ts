@@ -117,7 +117,7 @@ export class BusyDeviceRings {
     let sequence = 0;
     let before = Number.NaN;
     const count = this.count(ring);
-    // A busy device has a hundred entries, and mostly owes none: only those that are told get a name.
+    // A busy device has a hundred entries, mostly none of them owed: only owed ones get an id.
     for (let index = 0; index < count; index++) {
       const entry = this.entryOf(ring, index);
       const at = times[entry] as number;
@@ -160,7 +160,7 @@ export type Claim = {
   readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
 
-/** Returns the claim of a request that owes nothing, the first one in its millisecond. */
+/** Returns the claim of a request that is the first in its millisecond, with no owed ones. */
 export function claimOf(time: number): Claim {
   return { time, requestId: nameOf(time, 0), owed: [] };
 }

@@ -129,8 +129,8 @@ export class CheckInPacker {
   }
 
   /**
-   * Takes back the buffers of a pack that no caller reads any more. A busy node fills megabytes of rows a
-   * second; garbage-collecting them would pause it.
+   * Keeps the buffers of a pack that no caller reads any more, for later packs. A busy node fills megabytes
+   * of rows a second; garbage-collecting them would pause it.
    */
   reuse({ rows, networks }: CheckInPack): void {
     if (this.spareBuffers.length === SPARE_BUFFERS_MAX) return;

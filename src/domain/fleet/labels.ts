@@ -79,8 +79,8 @@ export function isLabelEntries(value: unknown): value is LabelEntry[] {
 }
 
 /**
- * Returns the labels that count of a device: the notes over what is stored. When there are more than the
- * bound, those of the newest write are kept first, then those in key order, as the ledger does.
+ * Returns the labels of a device that decisions use: the stored ones, overridden by noted ones. Of more than
+ * 16, keeps those of the newest write first, then others in key order, as the ledger does.
  */
 export function countingLabels(stored: TimedLabels, notes: TimedLabels | undefined): Labels {
   if (notes === undefined) return stored.labels;
@@ -95,7 +95,7 @@ export function countingLabels(stored: TimedLabels, notes: TimedLabels | undefin
   return new Map(entries.slice(0, LIMIT.labelCountMax));
 }
 
-/** Returns of each key the latest of two times. */
+/** Returns the later of the two times of each key. */
 export function latestTimes(left: LabelTimes, right: LabelTimes | undefined): LabelTimes {
   if (right === undefined) return left;
   const latest = new Map(left);

@@ -1,6 +1,6 @@
 // Texts that are no device's own id, although clients send them as one: what a program writes for a value
-// that it lacks, a template that was never filled in, and ids that makers of machines give to all of them.
-// Many devices would share such an id, and be one device with one cohort and one limit.
+// that it lacks, a template that was never filled in, and ids that manufacturers give to many machines. Many
+// devices would share such an id, and count as one device with one cohort and one limit.
 
 import type { MistakenId } from '../../contract/ref.ts';
 import { utf8WordsOf } from '../decision/hashes.ts';
@@ -52,18 +52,18 @@ const MARKS = '[{$#%<';
 /** Bits that make capitals small letters; other characters change, too, but the same way each time. */
 const LOWER = 0x20202020;
 const SCRAMBLE = 0x9e3779b1;
-/** Number of bits by which the beginnings of texts are looked up. */
+/** Number of bits of an index into `beginnings`. */
 const BITS = 12;
 
-/** Marks of the first four bytes of the known texts: nearly all ids have other ones. */
+/** 1 at the index of each known text's first four bytes (`beginningOf`): nearly all ids begin otherwise. */
 const beginnings = new Uint8Array(2 ** BITS);
 for (const text of KNOWN.keys()) beginnings[beginningOf(text)] = 1;
 const marked = new Uint8Array(128);
 for (let index = 0; index < MARKS.length; index++) marked[MARKS.charCodeAt(index)] = 1;
 
 /**
- * Returns which mistaken id a text is; undefined for all others. Costs an id of a device's own a few
- * nanoseconds, because it looks at the words that the hash of the id needs anyway.
+ * Returns which mistaken id a text is; undefined for all others. A device's own id costs a few nanoseconds,
+ * because this reads the words that the hash of the id needs anyway.
  */
 export function mistakenIdIn(text: string): MistakenId | undefined {
   const isMarked = marked[text.charCodeAt(0)] === 1;
@@ -76,7 +76,7 @@ function unfilledIn(text: string): MistakenId | undefined {
   return TEMPLATE.test(text) ? 'template' : undefined;
 }
 
-/** Returns the place of a text's first four bytes, in capitals or not, among the marks. */
+/** Returns the index in `beginnings` of a text's first four bytes, whatever their case. */
 function beginningOf(text: string): number {
   const word = utf8WordsOf(text).words[0] ?? 0;
   return Math.imul(word | LOWER, SCRAMBLE) >>> (32 - BITS);

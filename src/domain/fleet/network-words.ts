@@ -50,7 +50,8 @@ const BYTE_MAX = 0xff;
 
 /**
  * Writes an IPv4 address, given as the bytes of its text, into `words`; returns false, with undefined
- * contents, for any other text. It makes no strings, because a fleet that asks once an hour pays for each.
+ * contents, for any other text. It makes no strings, because the network of a device that asks once an hour
+ * is read at each check.
  */
 export function writeIpv4(text: Uint8Array, words: NetworkWords): boolean {
   let address = 0;

@@ -17,8 +17,8 @@
 // limit or more, and its device keeps its newest 12. So a flood of new devices passes and evicts its own
 // entries, while a device that polls hard stays counted.
 //
-// Shared by n processes, any 60 seconds hold at most 120 + (n - 1) x 12 requests of a device, and all of them
-// keep a wait that one of them returns: `shared-window.ts` has the rule and the proof.
+// Shared by n processes, any 60 seconds hold at most 120 + (n - 1) x 12 requests of a device, and all
+// processes honour a wait that one of them returns: `shared-window.ts` has the rule and the proof.
 
 import { LIMIT } from '../../contract/limit.ts';
 import {

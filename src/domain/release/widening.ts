@@ -46,8 +46,7 @@ export type ExposureChange =
     };
 
 /**
- * Returns whether a change lets a release reach more devices than before. A part that narrows offsets
- * nothing.
+ * Returns whether a change lets a release reach more devices than before, even if it also narrows something.
  */
 export function widens(change: ExposureChange): boolean {
   if (change.kind === 'channel') return widensPolicy(change);

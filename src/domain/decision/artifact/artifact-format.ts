@@ -123,11 +123,11 @@ function formatInAddress(url: string): string | undefined {
   return ENDINGS.find((ending) => name.endsWith(`.${ending}`));
 }
 
-/** A package of Squirrel or Velopack, by its name; some hosts put more segments behind the name. */
+/** Delta package of Squirrel or Velopack, by its name; some hosts put more segments behind the name. */
 const DELTA_PACKAGE = /-delta\.nupkg(?:\/|$)/i;
-/** Text without which no address is one of a delta: parsing each takes five times as long. */
+/** Matches every URL of a delta and few others, because parsing each URL takes five times as long. */
 const MAY_BE_DELTA = /delta|%/i;
-/** An update that Sparkle's tools make beside the whole app. */
+/** Delta update that Sparkle's tools make beside the whole app. */
 const DELTA_FILE = /\.delta\/?$/i;
 
 /**

@@ -35,14 +35,14 @@ export type IndexedArtifact = {
 export type Installable = {
   /** Kind that the device was installed from; `ANY_KIND` if the device does not report it. */
   readonly kind: string;
-  /** Whether the client rejects an artifact without a URL and a signature. */
+  /** Whether an artifact must have both a URL and a signature, as the client or the channel demands. */
   readonly mustBeSigned: boolean;
 };
 
 /** Value for a device that reports nothing about what it can install. */
 export const ANYTHING: Installable = { kind: ANY_KIND, mustBeSigned: false };
 
-/** Returns the artifact with its address as clients get it. */
+/** Returns the artifact with its URL in the form that clients get. */
 export function withWireAddress<Given extends Artifact>(artifact: Given): Given {
   const { url } = artifact;
   const written = url === undefined ? undefined : wireAddress(url);
@@ -50,8 +50,8 @@ export function withWireAddress<Given extends Artifact>(artifact: Given): Given 
 }
 
 /**
- * Indexes artifacts, without deltas, which no device installs by themselves. Order for one platform and arch:
- * signed first, best format, first published.
+ * Indexes artifacts except deltas, which no device can install by themselves. Order for one platform and
+ * arch: signed first, best format, first published.
  */
 export function indexArtifacts(artifacts: readonly Artifact[]): ArtifactIndex {
   const index = new Map<string, Map<string, IndexedArtifact[]>>();
