@@ -12,7 +12,7 @@ import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from
 import { type ActorSql, atomically, type RecordedExposure } from './atomically.ts';
 import { type AuditAction, insertAudits } from './audit.ts';
 
-/** Request under the lock of its row, with its author and what its change met. */
+/** Request whose row is locked, with its author and the states that its change met. */
 export type LockedApproval = StoredApproval & {
   readonly organizationId: string;
   readonly appId: string;
@@ -36,7 +36,7 @@ export async function lockApproval(sql: ActorSql, id: string): Promise<LockedApp
     [id, organizationId],
   );
   if (held.length === 0) return fail('unknownApproval');
-  // Read after the lock: its wait may have outlived what a statement before it saw.
+  // A second statement, because the first may have waited for the lock and would show the state before.
   const rows = await sql.query<LockedApproval>(
     `SELECT ${LOCKED_COLUMNS} FROM approvals ${PLACE} WHERE approvals.id = $1`,
     [id],
@@ -53,9 +53,9 @@ export function refuseDecided({ status }: Pick<StoredApproval, 'status'>): Failu
 type Approver = { readonly role: Role; readonly email: string; readonly isKnown: boolean };
 
 /**
- * Returns the refusal of an actor who may not decide about a request; holds its membership until the
- * transaction ends. Decides who is a publisher or an owner, joined a day ago or with the organization, and
- * has neither asked nor made the key that did.
+ * Returns the refusal of an actor who may not decide about a request; locks its membership until the
+ * transaction ends. Publishers and owners may decide, if they joined at least 24 hours ago or in the
+ * organization's first 24 hours, and made neither the request nor the key that made it.
  */
 async function refuseApprover(
   sql: ActorSql,
@@ -95,7 +95,7 @@ async function hasMade(sql: Sql, { email }: Approver, keyId: string): Promise<bo
   return rows.length > 0;
 }
 
-/** Returns whether a request's time is over, or its author has lost the right; holds that right otherwise. */
+/** Returns whether a request has expired or its author has lost the right; locks the rows of that right. */
 async function isAuthorGone(
   sql: Sql,
   { id, organizationId, keyId, accountId }: LockedApproval,
@@ -139,7 +139,7 @@ const ACTIONS: Readonly<Record<Settled, AuditAction>> = {
   failed: 'approval.fail',
 };
 
-/** Stores what became of a locked request, and the audit entry. */
+/** Stores the outcome of a locked request, and its audit entry. */
 export async function settleApproval(
   sql: ActorSql,
   request: LockedApproval,
@@ -182,7 +182,7 @@ async function settle(
 
 /**
  * Expires pending requests that are over, at most `rowsMax`, of one organization or of all; returns how many.
- * Leaves out those that a decision has locked: it finds out itself that they are over.
+ * Skips those that a decision has locked, because the decision itself finds that they are over.
  */
 export async function expireApprovals(
   sql: ActorSql,
@@ -214,8 +214,8 @@ async function forgetApprovals(sql: Sql, rowsMax: number): Promise<number> {
 }
 
 /**
- * Returns why the actor cannot decide about a locked request. One that is over expires, which is kept: what
- * the transaction has changed is taken back first.
+ * Returns why the actor cannot decide about a locked request. Expires one that is over: first rolls back what
+ * the transaction has changed, and returns `refusal` as a value, so that the expiry is committed.
  */
 export async function refuseDecision(
   sql: ActorSql,
@@ -230,7 +230,7 @@ export async function refuseDecision(
   return { refusal: refuseDecided({ status: 'expired' }) };
 }
 
-/** Declines a request; only who could approve it may. */
+/** Declines a request; only a member who could approve it may. */
 export function declineApproval(
   database: Database,
   call: ApprovingCall,

@@ -1,4 +1,4 @@
-// Rows of approvals: requests are stored and read. What decides them is in `approval-decisions.ts`.
+// Rows of approvals: stores and reads requests. Decisions about them are in `approval-decisions.ts`.
 
 import type { Effect } from '../../../contract/dry-run.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
@@ -23,8 +23,8 @@ import { asksForApproval } from './exposure.ts';
 import { findApp } from './lookups.ts';
 
 /**
- * Condition on a pending row of `approvals` that is over: its time is, its key was revoked or has expired, or
- * its author has left or lost the role that the call needed.
+ * Condition on a pending row of `approvals` that is over: its time has passed, its key was revoked or has
+ * expired, or its author has left or lost the role that the call needed.
  */
 export const IS_OVER = `(
   approvals.expires_at <= clock_timestamp()
@@ -39,7 +39,7 @@ export const IS_OVER = `(
   )
 )`;
 
-/** Present status of a row: one that is over counts as expired before the sweep has stored that. */
+/** Present status of a row: a pending one that is over counts as expired, also before the sweep stores it. */
 const STATUS = `CASE WHEN approvals.status = 'pending' AND ${IS_OVER} THEN 'expired'
   ELSE approvals.status END`;
 
@@ -119,7 +119,7 @@ export async function listApprovals(
   return { approvals, next };
 }
 
-/** Stores the effect that a request had when it was asked for, unless it has one. */
+/** Stores the effect that a request would have had when it was made, unless one is stored. */
 export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect): Promise<void> {
   await sql.query('UPDATE approvals SET effect = $2 WHERE id = $1 AND effect IS NULL', [
     id,
@@ -128,8 +128,8 @@ export async function storeApprovalEffect(sql: Sql, id: string, effect: Effect):
 }
 
 /**
- * Stores a call of the actor as a request, with what it would have changed, and an audit entry. Call it under
- * the locks of the channels, which bound the number of requests.
+ * Stores a call of the actor as a request, with the states that it met, and an audit entry. Call it under the
+ * locks of the channels, so that concurrent calls cannot exceed the number of pending requests.
  */
 export async function insertApproval(
   sql: ActorSql,
@@ -182,14 +182,14 @@ export function subjectOf({ app, channel, version }: StoredApproval['request']):
   return version === null ? place : `${place}@${version}`;
 }
 
-/** What a change met, as it is stored, and compared when the request is carried out. */
+/** Returns the states that a change met, as a request stores them and an approval compares them. */
 export function metOf(
   exposed: readonly RecordedExposure[],
 ): readonly Omit<RecordedExposure, 'isWider'>[] {
   return exposed.map(({ channel, version, before }) => ({ channel, version, before }));
 }
 
-/** Returns the channel and the version that all of the changes concern; null where they are several. */
+/** Returns the one channel and the one version of the changes; undefined and null if they have several. */
 function placeOf(locked: readonly LockedChannel[], wider: readonly RecordedExposure[]) {
   const names = new Set(wider.map(({ channel }) => channel));
   const versions = new Set(wider.map(({ version }) => version));
@@ -224,5 +224,5 @@ async function refuseFull(
   return (row?.pending ?? 0) < LIMIT.approvalsPendingMax ? undefined : fail('tooManyApprovals');
 }
 
-/** Status that a request has got for good. */
+/** Final status of a request. */
 export type Settled = Exclude<ApprovalStatus, 'pending'>;

@@ -7,26 +7,26 @@ import type { Database, Sql } from '../database/database.ts';
 import { type EventAbout, Outbox } from './outbox.ts';
 import { findLostRight } from './rights.ts';
 
-/** Statements of a transaction for an actor; audited writes need one, so none runs outside `atomically`. */
+/** Statements of a transaction for an actor. Audited writes take this type, so all run in `atomically`. */
 export interface ActorSql extends Sql {
   readonly actor: Actor;
 
-  /** What the transaction changes of the exposure of releases, as far as a channel asks for it. */
+  /** Changes that the transaction makes to the exposure of releases, where a channel asks for approvals. */
   readonly exposure: Exposure;
 
   /**
-   * Reads the actor's right and holds it until the transaction ends; ends the transaction if the right is
-   * lost. `atomically` calls it last. Work that changes the actor's own right calls it before that change.
+   * Reads the actor's right and locks it until the transaction ends; rolls the transaction back if the right
+   * is lost. `atomically` calls it last. Work that changes the actor's own right calls it before that change.
    */
   confirmRight(): Promise<void>;
 
   /** Adds events that the transaction writes last; without events it does nothing. */
   addEvents(about: EventAbout, events: readonly NewEvent[]): void;
 
-  /** Sets the savepoint of `rollBack`; locks that are held already stay. At most one at a time. */
+  /** Sets the savepoint of `rollBack`, once; locks that are taken before it outlast a rollback. */
   setSavepoint(): Promise<void>;
 
-  /** Takes back what was written, and the events of it, since `setSavepoint`. */
+  /** Rolls back to the savepoint, and drops the events that were added since. */
   rollBack(): Promise<void>;
 }
 
@@ -34,12 +34,12 @@ export interface ActorSql extends Sql {
 type Exposure = {
   /** Whether they are recorded: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
-  /** What the stored call met that is carried out. */
+  /** States that the stored call met when it was made; empty unless an approval carries it out. */
   askedOn: readonly Omit<RecordedExposure, 'isWider'>[];
   readonly changes: RecordedExposure[];
 };
 
-/** Change of a release, or of a channel's settings: what it was before, and whether it gets wider. */
+/** Change of a release or of a channel's settings: the state before, and whether it widens exposure. */
 export type RecordedExposure = {
   readonly channel: string;
   /** Null for the settings of the channel. */
@@ -49,11 +49,11 @@ export type RecordedExposure = {
 };
 
 /**
- * Runs `work` in a transaction for an actor. A refusal that it returns rolls back, as an error does, and is
- * returned. The actor's right is read last and held until the commit: a revocation that committed before
- * makes this a refusal, and a later one waits for the commit. Reading it last keeps the lock short, so that
- * calls of a key cannot delay its revocation, and puts it after all other locks but that of the outbox, which
- * is always the last one, so that transactions cannot deadlock.
+ * Runs `work` in a transaction for an actor. A refusal that `work` returns rolls back, as an error does, and
+ * is returned. The actor's right is read last and locked until the commit: if its revocation committed
+ * before, this is a refusal; a later revocation waits for the commit. Reading it last keeps the lock short,
+ * so that calls of a key cannot delay its revocation. It also puts the lock after all others but that of the
+ * outbox, which every transaction takes last, so that transactions cannot deadlock.
  */
 export async function atomically<Value>(
   database: Database,
@@ -68,7 +68,7 @@ export async function atomically<Value>(
       // Also before a refusal, so that a caller without the right learns nothing about what it named.
       await sql.confirmRight();
       refuseFirst(outcome, actor);
-      // After the right, because a transaction that ends a right holds it before it comes here.
+      // After the right, because a transaction that ends a right also locks it before the outbox.
       await outbox.write(connection);
       return outcome;
     });
@@ -92,7 +92,7 @@ export async function dryRun<Value>(
       throw new DryRunRollback(outcome);
     });
   } catch (error) {
-    // Only this call's `work` has returned it.
+    // The value comes from this call's `work`, and so has its type.
     if (error instanceof DryRunRollback) return error.value as Value;
     throw error;
   }

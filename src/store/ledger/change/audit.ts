@@ -1,5 +1,5 @@
-// The audit log: its entries, the events that each makes, so that audit and messages come from one place, and
-// its SQL.
+// The audit log: its entries, its SQL, and the events that follow from each entry, so that audit and messages
+// have one source.
 
 import type { AuditPage } from '../../../contract/console.ts';
 import { fail, type Outcome } from '../../../contract/failure.ts';
@@ -84,18 +84,18 @@ export type NewAuditEntry = {
   readonly reason?: string | undefined;
   /** Release or channel that was changed; undefined for what belongs to the organization. */
   readonly place?: ChangedPlace | undefined;
-  /** Whether the release is published for the first time: `release.published`, else `release.resumed`. */
+  /** Whether a release is published for the first time: makes `release.published`, not `release.resumed`. */
   readonly isFirst?: boolean | undefined;
   /** Whether the caller adds the events itself (`stops.ts`). */
   readonly isTold?: boolean | undefined;
-  /** What events say of the changed object beside `before` and `after`. */
+  /** What events say of the changed object in addition to `before` and `after`. */
   readonly also?: object | undefined;
 };
 
 type Entry = Pick<NewAuditEntry, 'action' | 'subject' | 'before' | 'after' | 'isFirst' | 'also'>;
 type EventsOf = (entry: Entry, actor: Actor) => readonly NewEvent[];
 
-/** States as the entries of an action have them. */
+/** Fields that `before` and `after` of an entry may have. */
 type State = ServedState & {
   readonly from?: string;
   readonly name?: string;
@@ -105,14 +105,14 @@ type State = ServedState & {
   readonly enabled?: boolean;
 };
 
-/** State of an approval as its entries have it. */
+/** Fields of `after` in the entries of an approval. */
 type ApprovalState = Pick<Approval, 'status' | 'requestedBy'> &
   Pick<ApprovalRequest, 'operation'> & {
     readonly approval: string;
     readonly decidedBy?: string | null;
   };
 
-/** An entry without a line tells nothing; plans tell more than their entries have (`planEvents`). */
+/** Events by action; others make none. Those of plans need more than an entry has (see `planEvents`). */
 const EVENTS: Partial<Record<AuditAction, EventsOf>> = {
   'release.publish': ({ after }) => {
     const { status, ...served } = stateOf(after);
@@ -147,7 +147,7 @@ const EVENTS: Partial<Record<AuditAction, EventsOf>> = {
   'destination.disable': disabledEvents,
 };
 
-/** Returns the events of a change, in its order. */
+/** Returns the events that follow from an entry. */
 function eventsOf(entry: Entry, actor: Actor): readonly NewEvent[] {
   return EVENTS[entry.action]?.(entry, actor) ?? [];
 }
@@ -170,7 +170,7 @@ function memberEvents({ subject, before, after }: Entry): readonly NewEvent[] {
   return [{ type: 'member.changed', facts: { member: { email: subject, roleBefore, role } } }];
 }
 
-/** Returns what tells an event about an approval. */
+/** Returns the function that makes the event of this type from an entry about an approval. */
 function approvalEvents(type: Extract<EventType, `approval.${string}`>): EventsOf {
   return ({ after }) => {
     const { approval: id, status, operation, requestedBy, decidedBy } = after as ApprovalState;
@@ -186,13 +186,13 @@ function disabledEvents({ subject, before, after }: Entry): readonly NewEvent[] 
   return [{ type: 'destination.disabled', facts: { destination: { id: subject, kind, name } } }];
 }
 
-/** Reads the state of an entry, which a caller in `store/ledger` wrote. */
+/** Returns the state of an entry, whose form callers in `store/ledger` guarantee. */
 function stateOf(state: object | null): State & { readonly status?: ReleaseStatus } {
   return state ?? {};
 }
 
 /**
- * Adds an entry in the transaction of the change, so that neither is stored without the other, and tells the
+ * Adds an entry in the transaction of the change, so that neither is stored without the other, and adds the
  * events that follow from it (`eventsOf`). The entry names the transaction's actor and request. Returns its
  * id.
  */
@@ -297,8 +297,8 @@ export async function organizationExists(sql: Sql, id: string): Promise<boolean>
 // Statement that removes old entries.
 
 /**
- * Deletes entries from before a time (RFC 3339), at most `rowsMax`: among the oldest so many by their ids,
- * which are given in the order of time but for calls at once. Returns how many it deleted.
+ * Deletes entries from before a time (RFC 3339) among the `rowsMax` with the lowest ids; ids follow the time,
+ * except between concurrent calls. Returns how many it deleted.
  */
 export async function forgetAudit(sql: Sql, before: string, rowsMax: number): Promise<number> {
   const rows = await sql.query(
@@ -328,7 +328,7 @@ type AccountAction =
   | 'account.set-password'
   | 'account.take-over';
 
-/** Adds the entry to the audit of each organization of the account, in the transaction of the event. */
+/** Adds the entry to the audit of the account's organizations, at most `organizationsShownMax`. */
 export async function insertAccountAudit(
   sql: ActorSql,
   account: { readonly id: string; readonly email: string },

@@ -1,12 +1,12 @@
-// A change of what channels serve, in one transaction. The file of its noun declares what it locks and what
-// it does; the order around that is the same for all of them (decisions 0031, 0064 and 0066):
+// A change of what channels serve, in one transaction. The file of the changed object declares what a change
+// locks and does; the order of the steps around that is the same for all (decisions 0031, 0064 and 0066):
 //
 //   stored request ▸ locks ▸ known states ▸ repetition ▸ savepoint ▸ work ▸ exposure ▸ wait or keep
 //                                                              ▸ right of the actor ▸ outbox ▸ commit
 //
-// One that has to wait for an approval does nothing: it is taken back to the savepoint, and its call is
-// stored. An approval runs the same change again, in one transaction with the decision, and keeps it only if
-// it meets the same state. So no rule of a change has a second implementation.
+// A change that has to wait for an approval is rolled back to the savepoint, and its call is stored. An
+// approval runs the same change again, in one transaction with the decision, and keeps it only if it meets
+// the same state. So no rule of a change has a second implementation.
 
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { ServingSnapshot } from '../../../domain/decision/serving-snapshot.ts';
@@ -51,9 +51,9 @@ export type Repeats<Value> = {
   find(sql: Sql, call: RepeatableCall): Promise<Outcome<Value | undefined>>;
   /** Stores what the call has made. */
   use(sql: Sql, call: RepeatableCall, value: Value): Promise<Failure | undefined>;
-  /** Stores the request that waits for an approval in place of what the call makes. */
+  /** Stores the request that waits for an approval, in place of a result. */
   wait(sql: Sql, call: RepeatableCall, approvalId: string): Promise<Failure | undefined>;
-  /** Stores what an approved request has made: when that is withdrawn, the key is free. */
+  /** Stores with the key what an approved request has made, so that withdrawing it frees the key. */
   name(sql: Sql, approvalId: string, value: Value): Promise<void>;
 };
 
@@ -66,20 +66,20 @@ export type Change<Input, Value, Place extends Locked = Locked> = {
     place: Place,
     call: ChangeCall<Input>,
   ) => Promise<Outcome<Changed<Value>>>;
-  /** Returns what the call answers; an approval that carried it out keeps this. */
+  /** Returns the body of the answer; an approval that carries the call out stores it as its result. */
   readonly answer: (value: Value) => object;
   /** How a repetition is answered; undefined for a change whose calls carry no idempotency key. */
   readonly repeats?: Repeats<Value>;
-  /** What can be told of it beforehand; undefined for a change without a dry run. */
+  /** What a dry run says of the change; undefined for a change without a dry run. */
   readonly preview?: Preview<Input, Value, Place>;
   /** Kind of actor whose calls of this change never wait. */
   readonly neverWaitsFor?: Actor['kind'];
 };
 
-/** What a dry run tells beside what channels serve. Its change is about one channel. */
+/** What a dry run adds to the states that channels serve; only a change of one channel has a preview. */
 type Preview<Input, Value, Place extends Locked> = {
   readonly canonicalVersion: (input: Input) => string;
-  /** Goes on from the change to the state that people ask about: a plan, to its first raise. */
+  /** Continues from the change to the state that a dry run shows: for a plan, after its first raise. */
   readonly goOn?: (
     sql: ActorSql,
     place: Place,
@@ -88,7 +88,7 @@ type Preview<Input, Value, Place extends Locked> = {
   readonly tell?: (sql: Sql, place: Place, call: ChangeCall<Input>, value: Value) => Promise<Told>;
 };
 
-/** Warnings before the one that the change would wait and after it, and what a plan begins with. */
+/** Warnings to show before and after the one about an approval, and what a plan begins with. */
 type Told = Pick<Seen, 'start'> & {
   readonly first?: readonly Concern[];
   readonly last?: readonly Concern[];
@@ -114,7 +114,7 @@ export async function run<Input, Value, Place extends Locked>(
   return 'ran' in committed ? committed.ran : committed.refusal;
 }
 
-/** Locks the one channel that a change is on. */
+/** Locks the one channel of a change. */
 export async function lockOne(
   sql: Sql,
   { scope, known }: Pick<ChangeCall<unknown>, 'scope' | 'known'>,
@@ -154,7 +154,7 @@ async function make<Input, Value, Place extends Locked>(
 
 type Made<Value, Place> = { readonly place: Place; readonly done: Changed<Value> };
 
-/** Takes a change back that widens what devices get, and stores its call. */
+/** Rolls back a change that widens exposure, and stores its call as a request. */
 async function wait<Input, Value, Place extends Locked>(
   sql: ActorSql,
   change: Change<Input, Value, Place>,
@@ -186,7 +186,7 @@ function callOf({ mode, actor }: ChangeCall<unknown>): AskedCall {
 
 type Looked = Omit<Seen, 'places'> & { readonly after: readonly ServingSnapshot[] };
 
-/** Tells what channels serve after a change, and what it is to be warned of. */
+/** Reads what channels serve after a change, and collects its warnings. */
 async function look<Input, Value, Place extends Locked>(
   sql: ActorSql,
   { preview }: Change<Input, Value, Place>,
@@ -200,7 +200,7 @@ async function look<Input, Value, Place extends Locked>(
   const after = await readServed(sql, place, held);
   const alsoOn = await listOthers(sql, place, preview.canonicalVersion(call.input));
   const wait = waitWarning(sql);
-  // A request needs only its effect: what takes long to read must not keep it from being stored.
+  // A request needs only what channels serve: what takes long to read must not prevent storing it.
   const isTold = call.mode === 'try' || call.isSeen === true;
   const told = (isTold && (await preview.tell?.(sql, place, call, done.value))) || {};
   const { first = [], last = [], start } = told;
@@ -256,7 +256,7 @@ async function listOthers(
 /**
  * Makes the change of a stored request. Locks the request before the change locks its channels; no
  * transaction locks a request after a channel. Reads the rights of the approver and of the author last, and
- * holds them.
+ * locks them until the end.
  */
 async function approve<Input, Value, Place extends Locked>(
   sql: ActorSql,

@@ -36,10 +36,10 @@ type LockedRow = Omit<LockedChannel, 'app' | 'followers'>;
 
 /**
  * Locks the channel's row and its followers' rows until the transaction ends, and reads the channel under the
- * locks. They are always the first locks of a transaction, in the order of ids, so that transactions cannot
- * deadlock; `beside` is the id of another channel to lock with them. Rows read before may be outdated; a
- * later statement sees everything that the previous holder committed. Throws `LedgerBehind` when the ledger
- * is behind a known state, and `FollowersNotAsked` when `known` lacks a follower.
+ * locks. They are a transaction's first locks (but for an approval's request), in the order of ids, so that
+ * transactions cannot deadlock; `beside` is the id of another channel to lock too. Rows read before may be
+ * outdated; a later statement sees everything that the previous holder committed. Throws `LedgerBehind` when
+ * the ledger is behind a known state, and `FollowersNotAsked` when `known` lacks a follower.
  */
 export async function lockChannel(
   sql: Sql,
@@ -101,11 +101,11 @@ async function refuseOlder(
   }
 }
 
-/** Returns whether the ledger is behind the known state of a channel, or lacks a mark of an offer. */
+/** Returns whether the ledger is behind the known state of a channel, or lacks a known mark of an offer. */
 async function isBehind(sql: Sql, channelId: string, known: KnownState): Promise<boolean> {
-  // Another database had a channel of the same name.
+  // The known state is that of another database's channel of the same name.
   if (known.channelId !== channelId) return false;
-  // Compares the never offered releases, because there are fewer of them.
+  // Compares the releases without the mark, because there are fewer of them.
   const rows = await sql.query<ServingOrder & { readonly neverOffered: readonly string[] }>(
     `SELECT present_epoch() AS epoch, revision, (
        SELECT coalesce(json_agg(id), '[]'::json) FROM releases
@@ -126,7 +126,7 @@ type ChannelChangeEntry = Omit<NewAuditEntry, 'organizationId' | 'subject' | 'pl
 
 /**
  * Raises the channel's revision by one, and its followers' when a release changes, and adds the audit entry.
- * Call it under `lockChannel`, in the transaction of the change. Returns the new state of each of them.
+ * Call it under `lockChannel`, in the transaction of the change. Returns the new state of each channel.
  */
 export async function recordChannelChange(
   sql: ActorSql,
@@ -147,8 +147,8 @@ export async function recordChannelChange(
 }
 
 /**
- * Raises the revisions of locked channels of an app by one, and of all that follow them where releases have
- * changed; returns the new places of all of them.
+ * Raises the revisions of locked channels of an app by one, and, if releases have changed, those of all
+ * channels that follow them; returns the new states of all of them.
  */
 export async function raiseRevisions(
   sql: Sql,
@@ -214,8 +214,8 @@ async function readPolicy(sql: Sql, id: string): Promise<ChannelPolicy> {
 const FIRST_REVISION = 1;
 
 /**
- * Returns the channel at its first revision; undefined if the app has a channel of this name. Waits for a
- * transaction that inserts the same name.
+ * Inserts a channel and returns it at its first revision; undefined if the app has a channel of this name.
+ * Waits for a transaction that inserts the same name.
  */
 export async function insertChannel(
   sql: Sql,
@@ -299,8 +299,8 @@ type Present = {
 type Row = Present & (ChannelState | { readonly channelId: null });
 
 /**
- * Reads the epoch and the states of at most `countMax` channels of all organizations at one moment. Without
- * channels there is one empty row.
+ * Reads the epoch and the states of at most `countMax` channels of all organizations at one moment. If there
+ * is no channel, the statement still returns one row, with the epoch.
  */
 export async function readChannelStates(sql: Sql, countMax: number): Promise<ChannelStates> {
   const rows = await sql.query<Row>(
@@ -361,8 +361,8 @@ export async function readRevisions(
 }
 
 /**
- * Returns the present states of locked channels and of their followers, for a node that has not received what
- * an earlier call has made.
+ * Returns the present states of locked channels and of their followers, because the node of a repeated call
+ * may not have received what the first call changed.
  */
 export function readChanged(
   sql: Sql,

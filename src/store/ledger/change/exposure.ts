@@ -1,5 +1,5 @@
-// What a transaction changes of the exposure of releases, recorded where a channel asks for approvals: a
-// change that widens it is rolled back and asked for (`change.ts`).
+// Records how a transaction changes the exposure of releases, where a channel asks for approvals: a change
+// that widens it is rolled back, and waits as a stored request (`change.ts`).
 
 import { LIMIT } from '../../../contract/limit.ts';
 import type { PlanAction } from '../../../contract/rollout-plan.ts';
@@ -23,8 +23,8 @@ import { readServedOn } from './snapshots.ts';
 type AskingChannel = Pick<LockedChannel, 'name' | 'approvals'>;
 
 /**
- * Begins to record what the transaction changes, if one of the locked channels asks for approvals. Call it
- * after the locks, which a change that is taken back keeps, and before anything is written.
+ * Begins to record changes of exposure, and sets the savepoint, if a locked channel asks for approvals. Call
+ * it after the locks, so that they outlast a rollback, and before anything is written.
  */
 export async function watchExposure(
   sql: ActorSql,
@@ -35,7 +35,7 @@ export async function watchExposure(
   await sql.setSavepoint();
 }
 
-/** Returns whether an actor never waits: a plan goes on, and what a code host announces lands paused. */
+/** Returns whether an actor never waits: an open plan goes on, and a code host's releases arrive paused. */
 function isExempt({ kind }: Actor): boolean {
   return kind === 'plan' || kind === 'integration';
 }
@@ -47,8 +47,8 @@ export function asksForApproval({ approvals }: Pick<LockedChannel, 'approvals'>)
 type Served = Omit<ExposedRelease, 'plan'>;
 
 /**
- * Returns the rollout of a new release that names none: the channel's default, or the one that the channel
- * had when the call was asked for.
+ * Returns the rollout of a new release whose call names none: the channel's default; if an approval carries
+ * the call out, the default that the call met.
  */
 export function defaultRolloutOf(
   { exposure }: ActorSql,
@@ -59,7 +59,7 @@ export function defaultRolloutOf(
   return then;
 }
 
-/** Default rollout that a call met which publishes a new release by it. */
+/** State that the publish of a new release at the default rollout meets. */
 type DefaultMet = { readonly defaultRollout: number };
 
 /** Change of a release on a locked channel. */
@@ -71,11 +71,11 @@ type ReleaseExposure = {
   readonly after: Served;
   /** Whether the release gets a plan. */
   readonly isPlanned?: boolean;
-  /** What the call does to the plan that there is. */
+  /** What the call does to the release's present plan. */
   readonly steered?: PlanAction;
 };
 
-/** Stands for the plan that a release gets: its id is no other plan's. */
+/** Stands for the plan that a release gets; no stored plan has its id. */
 const NEW_PLAN: PlanMark = { id: '', status: 'scheduled', step: null };
 
 /** Records a change of a release, if the transaction is watched. Call it before its plan changes. */
@@ -88,7 +88,7 @@ export async function recordReleaseExposure(
   if (!sql.exposure.isWatched || sql.actor.kind === 'plan') return;
   const plan = was === null ? null : await readPlanMark(sql, id);
   const before = was && { ...servedOf(was), plan };
-  // Another release may get the version meanwhile, and a code host may change its files.
+  // Until an approval, another release may get the version, and a code host may change the files.
   const byDefault: DefaultMet | null = isByDefault ? { defaultRollout: is.rolloutPct } : null;
   const met = before ? { ...before, id, content: await hashContent(sql, id) } : byDefault;
   const after = { ...servedOf(is), plan: isPlanned ? NEW_PLAN : plan };
@@ -121,7 +121,7 @@ function servedOf({ status, rolloutPct, targets }: Served): Served {
   return { status, rolloutPct, targets };
 }
 
-/** Notes the state of a release that a change copies from. */
+/** Records the state of the release that a promotion copies, which an approval must meet unchanged. */
 export function recordSourceExposure(
   { exposure }: ActorSql,
   channel: string,
@@ -136,13 +136,13 @@ export function recordSourceExposure(
 type SettingsChange<Policy> = {
   readonly before: Policy;
   readonly after: Policy;
-  /** Channel that is followed from now on; undefined if none is, or the same as before. */
+  /** Channel that the change begins to follow; undefined if it follows none, or the same as before. */
   readonly followed: Pick<LockedChannel, 'name' | 'approvals'> | undefined;
 };
 
 /**
- * Makes a change of a locked channel's settings and, if the transaction is watched, notes it. Whether it
- * widens is asked of the decision: of what the channel serves before and after (docs/contract.md 33.11).
+ * Makes a change of a locked channel's settings and, if the transaction is watched, records it. Whether it
+ * widens exposure follows from what the channel would offer before and after (docs/contract.md 33.11).
  */
 export async function recordingSettings<Policy extends ExposingPolicy, Value>(
   sql: ActorSql,
@@ -186,7 +186,7 @@ async function countReleases(
   return row?.count ?? 0;
 }
 
-/** Reads what a locked channel serves, and reuses what `before` has of the same releases. */
+/** Reads what a locked channel serves; reuses the compiled releases of `before`. */
 async function readCatalog(
   sql: ActorSql,
   { app }: LockedChannel,
@@ -197,7 +197,7 @@ async function readCatalog(
   return inSlices(compileSteps(served, before));
 }
 
-/** Returns whether a locked channel to be followed serves, or is about to, what its follower does not. */
+/** Returns whether a channel to be followed serves, or has an open plan for, what the follower does not. */
 async function isServedBeside(
   sql: ActorSql,
   channel: LockedChannel,

@@ -1,9 +1,9 @@
-// The outbox: events on their way into the ledger, written as the last statement of the transaction that they
-// tell of. So an event is stored exactly when its change is.
+// The outbox: collects the events of a transaction and writes them with its last statement. So an event is
+// stored exactly when its change is.
 //
-// That statement takes the next positions of the organization and holds their row until the commit, so that
-// the order of positions is the order of the commits (docs/decisions/0064). Nothing is locked or stored where
-// no destination takes the events.
+// That statement takes the organization's next positions and locks their row until the commit, so that
+// positions have the order of the commits (docs/decisions/0064). Nothing is locked or stored if no
+// destination takes the events.
 
 import type { EventPlace, NewEvent } from '../../../contract/notification.ts';
 import type { Actor } from '../../ledger-terms.ts';
@@ -24,7 +24,7 @@ export type EventAbout = {
   readonly organizationId: string;
   readonly place?: ChangedPlace | undefined;
   readonly reason?: string | undefined;
-  /** Only destination that gets it, whatever it asks for; undefined for all that ask for it. */
+  /** Id of the one destination that gets it, whatever it asks for; undefined for all that ask for it. */
   readonly only?: string | undefined;
 };
 
@@ -48,7 +48,7 @@ export class Outbox {
     return this.events.length;
   }
 
-  /** Drops all events but the first ones: the changes of the others were taken back. */
+  /** Drops all events after the first `count`, because their changes were rolled back. */
   keepFirst(count: number): void {
     this.events = this.events.slice(0, count);
   }
@@ -56,11 +56,11 @@ export class Outbox {
   /** Writes the events, and a delivery of each for every destination that takes it. */
   async write(sql: Sql): Promise<void> {
     const sorted = causeFirst(this.events, this.actor);
-    // In one order for all transactions, because each of them locks what it writes.
+    // Sorted, so that all transactions lock the rows of organizations in one order.
     const organizations = new Set(sorted.map(({ about }) => about.organizationId));
     for (const organizationId of [...organizations].sort()) {
       const own = sorted.filter(({ about }) => about.organizationId === organizationId);
-      // In parts: a statement has little time, and each event is a row for every destination.
+      // In parts, because a statement's time is limited, and each event adds a row for every destination.
       for (let at = 0; at < own.length; at += WRITTEN_AT_ONCE_MAX) {
         await this.writePart(sql, organizationId, own.slice(at, at + WRITTEN_AT_ONCE_MAX));
       }
@@ -83,7 +83,7 @@ export class Outbox {
   }
 }
 
-/** A plan's change causes that of its release; any other change of a release causes that of its plan. */
+/** Puts causes first: a plan's change before its release's; another change of a release before its plan's. */
 function causeFirst(events: readonly OutboxEvent[], actor: Actor): readonly OutboxEvent[] {
   if (actor.kind === 'plan') return events;
   const isPlan = ({ event }: OutboxEvent) => event.type.startsWith('plan.');
@@ -103,8 +103,8 @@ function dataOf({ about, event }: OutboxEvent, actor: Actor): EventPlace & NewEv
 }
 
 /**
- * Condition of a destination that takes an event: it is on, and asks for the event and for its app. A
- * destination that asks for some apps gets nothing of what concerns no app, and a former member no mail.
+ * Condition of a destination that takes an event: it is enabled, and asks for the event and for its app. A
+ * destination that asks for some apps gets no event without an app, and a former member gets no mail.
  */
 const TAKES = `destination.is_enabled AND (
   destination.id = event.sole OR event.sole IS NULL
@@ -114,8 +114,8 @@ const TAKES = `destination.is_enabled AND (
 ) AND ${HAS_RECIPIENT}`;
 
 /**
- * Writes the events of one organization. The row of its position comes first, because what is inserted reads
- * from it; sequence numbers of deliveries are thus given under its lock.
+ * Writes the events of one organization. `counted` locks the row of its position first, because both inserts
+ * read from it: so deliveries get their sequence numbers under that lock.
  */
 const WRITE = `
   WITH event AS MATERIALIZED (

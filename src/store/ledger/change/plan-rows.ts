@@ -59,7 +59,7 @@ type PlanPlace = {
   readonly version: string;
 };
 
-/** SQL whether a plan waits for something whose end is not known, as `isOpenEnded` says it. */
+/** Condition on rows `AS plan`: waits for something whose end is not known, by the rule of `isOpenEnded`. */
 export const IS_WAITING = `coalesce(
   plan.state -> 'waitingFor' ->> 'guard', plan.state -> 'waitingFor' ->> 'region'
 ) IS NOT NULL`;
@@ -136,7 +136,7 @@ export async function insertPlan(
   return row;
 }
 
-/** Why a plan changes: what an operator asked, or the figures by which its guards hold it. */
+/** Why a plan changes: the action of an operator, or the figures for which its guards hold it. */
 type PlanCause = {
   readonly asked?: { readonly action: AuditAction; readonly reason: string | undefined };
   readonly trip?: TripFigures | undefined;
@@ -144,7 +144,7 @@ type PlanCause = {
 
 /**
  * Stores the new state of a plan. Audits a change of its status, and every action of an operator with its
- * `reason`; tells what has happened to it (`planEvents`).
+ * `reason`; adds the events of the change (`planEvents`).
  */
 export async function storePlan(
   sql: ActorSql,
@@ -173,7 +173,7 @@ export async function storePlan(
   return { ...row, state };
 }
 
-/** Adds the events of a plan. Its audit entry does not say enough: neither its steps nor its guards. */
+/** Adds the events of a plan, which its audit entries do not make: most of these lack steps and guards. */
 function tellPlan(
   sql: ActorSql,
   place: PlanPlace,
@@ -193,7 +193,7 @@ export function shownPlan(
   return { id, ...plannedOf(state, { app, channel, version }, time), createdAt, createdBy };
 }
 
-/** Returns a plan that is not stored as the contract shows it. */
+/** Returns a plan in the contract's form, without what only a stored plan has. */
 function plannedOf(
   state: PlanState,
   { app, channel, version }: PlanPlace,
@@ -231,7 +231,7 @@ function entryOf({ app, channel, version }: PlanPlace, action: AuditAction) {
   return { organizationId, action, subject: `${ref}/${channel}@${version}` };
 }
 
-/** Returns the audit action of a change that no operator asked for; undefined if the status stays. */
+/** Returns the audit action of a change that no operator asked for; undefined for one that is not audited. */
 function actionOf(before: PlanState, after: PlanState): AuditAction | undefined {
   // A guard may trip, or be found undecided, while the plan is already held.
   const isFound = after.tripped.length > before.tripped.length || isMoreUndecided(before, after);

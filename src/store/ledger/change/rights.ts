@@ -14,7 +14,7 @@ import type { Actor } from '../../ledger-terms.ts';
 import { IS_STRONG, ROLE_OF } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 
-/** Whether the rows that hold the right are locked until the transaction ends. */
+/** Whether the rows of the right are locked until the transaction ends. */
 type Hold = 'held' | 'read';
 
 /**
@@ -144,7 +144,7 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
   },
 };
 
-/** Whether a row of `organizations` asks the account $1 for a second factor, which it lacks unless $3. */
+/** Whether an organization demands a second factor that the session of account $1 lacks; $3: it has one. */
 const DEMAND = `organizations.require_second_factor AND $1::text IS NOT NULL AND NOT $3::boolean
   AS "isDemanded"`;
 type Demand = { readonly isDemanded: boolean };
@@ -157,9 +157,9 @@ function unlessDemanded<Right extends AccessRight>({
 }
 
 /**
- * Reads the account's present role at the target, from the database with every call; undefined is the
- * operator, who owns every organization. A target in an organization that the account does not belong to is
- * unknown. `isStrong` says whether the session fulfils the demand for a second factor.
+ * Reads the account's present role at the target from the database, with every call; an undefined account is
+ * the operator, who owns every organization. A target in an organization that the account does not belong to
+ * is unknown. `isStrong` says whether the session fulfils the demand for a second factor.
  */
 export async function findAccessRight(
   sql: Sql,
@@ -179,8 +179,8 @@ export async function findAccessRight(
 }
 
 /**
- * Reads the account's role at an app, given by ref or id, as `findAccessRight` does; a ref wins. An app of an
- * organization without the account is unknown.
+ * Reads the account's role at an app, given by ref or id, as `findAccessRight` does; a ref wins over another
+ * app's id. The app is unknown if the account does not belong to its organization.
  */
 export async function findAppAccessRight(
   sql: Sql,

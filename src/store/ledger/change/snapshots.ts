@@ -64,9 +64,9 @@ const RELEASES = `
  *
  * Reads the index in one statement, and so in one consistent state, then the releases that `known` lacks. An
  * edition never changes, so they are exactly those of the revision. If a release has got another edition
- * meanwhile, reads everything again in a transaction that sees no changes. Releases that are not published
- * have no notes, because no device is offered them; they keep their artifacts, except rolled-back ones,
- * because a device may ask for the file of the version that it runs.
+ * meanwhile, reads everything again in a REPEATABLE READ transaction. Unpublished releases have no notes,
+ * because no device is offered them. They keep their artifacts, because a device may ask for the file of the
+ * version that it runs; rolled-back releases do not.
  */
 export async function readSnapshot(
   database: Database,

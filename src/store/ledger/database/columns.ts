@@ -1,5 +1,5 @@
-// Column lists and JSON expressions shared by statements, typed by their rows: after a field is renamed, the
-// statement does not compile until it follows. Also parameters that may be null, and the identifiers of rows.
+// Column lists and JSON expressions that statements share. They are typed by their rows, so that a renamed
+// field is a compile error here. Also parameters that may be null, and the identifiers of rows.
 
 import { randomBytes } from 'node:crypto';
 import type { ReleaseHead } from '../../../contract/console.ts';
@@ -134,14 +134,14 @@ export const ROLE_OF = {
 
 /**
  * Condition of a destination that may get messages, for rows of `notification_destinations AS destination`:
- * a former member gets no mail, nor does an address that has not confirmed its link.
+ * mail goes only to a member or to an address that confirmed its link, and to none that declined.
  */
 export const HAS_RECIPIENT = `(destination.mail_to IS NULL
   OR destination.declined_to IS DISTINCT FROM destination.mail_to
     AND (destination.confirmed_to = destination.mail_to OR ${isForMember('destination')})
 )`;
 
-/** Condition of rows of destinations, under this name, whose mails go to a member. */
+/** Returns the condition that a destination, given by its SQL alias, sends mail to a member. */
 export function isForMember(destination: string): string {
   return `EXISTS (
     SELECT FROM memberships JOIN accounts ON accounts.id = memberships.account_id
@@ -225,8 +225,8 @@ export const RELEASE_JSON = jsonObject<Release>({
 });
 
 /**
- * Returns the expression for the text of a targeting (JSON or text); null where it has no condition, as for
- * `isTargeted`. The service always writes the same text for no condition.
+ * Returns the expression for the text of a targeting (JSON or text); null for one without a condition, by the
+ * rule of `isTargeted`. The service always writes the same text for no condition.
  */
 export function conditionsText(column: string): string {
   return `nullif((${column})::text, '${JSON.stringify(NO_CONDITIONS)}')`;

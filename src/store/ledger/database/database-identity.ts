@@ -5,7 +5,7 @@
 import { Unavailable } from '../../../contract/store-fault.ts';
 import { isRefusedRight, type Sql } from './database.ts';
 
-/** Parts of the identity as SQL; some accounts and services refuse some of them. */
+/** Parts of the identity as SQL; a server may refuse some of them to an account. */
 const CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
 const TIME_LINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)';
 const DATABASE = '(SELECT oid::text FROM pg_database WHERE datname = current_database())';
@@ -24,7 +24,7 @@ export async function readIdentity(sql: Sql): Promise<string> {
   return parts.join('/');
 }
 
-/** Returns undefined if the server refuses the query. */
+/** Returns these parts, joined by slashes; undefined if the server refuses the query. */
 async function readParts(sql: Sql, parts: readonly string[]): Promise<string | undefined> {
   const text = `SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/', ${parts.join(', ')}) END
     AS identity`;

@@ -91,9 +91,9 @@ class WatchedSql implements Sql {
   }
 }
 
-// The part that all databases share: each call gets its own connection, and none after the close.
+// Shared by all implementations: each call runs on a connection of its own; after the close it is refused.
 
-/** Attempts of a call that the database undoes because of others, which may take a second each. */
+/** Maximum number of attempts of a call that the database undoes; each deadlock takes about a second. */
 const ATTEMPTS_MAX = 3;
 
 export abstract class ConnectedDatabase implements Database {
@@ -150,9 +150,9 @@ export abstract class ConnectedDatabase implements Database {
  * Class of a database error:
  * - `unavailable`: the database cannot be used now; the same call may succeed later.
  * - `misconfigured`: the server refuses the login or a right, or lacks the database; waiting does not help.
- * - `faulty`: the statement or its values are wrong, which is a bug; or the server failed within (class XX).
- *   A damaged page fails the statements that touch it until an operator mends it: the drain loses the
- *   check-ins of those devices, and would stop for all others if these counted as unavailable.
+ * - `faulty`: the statement or its values are wrong, which is a bug; or the server had an internal error
+ *   (class XX). So the drain drops the check-ins of devices whose statements read a damaged page, until an
+ *   operator repairs it. If such errors counted as unavailable, it would stop for all devices.
  */
 type SqlStateKind = 'unavailable' | 'misconfigured' | 'faulty';
 
@@ -173,14 +173,14 @@ export const UNDONE_STATES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * SQLSTATEs of a missing schema, table, function or type: this is another database, or one during a restore.
- * They count as unavailable, because callers drop faulty calls.
+ * SQLSTATEs of a missing schema, table, function or type: the address leads to another database, or to one
+ * that is being restored. They count as unavailable, because callers drop faulty calls.
  */
 const MISSING_OBJECT_STATES: ReadonlySet<string> = new Set(['3F000', '42P01', '42883', '42704']);
 
 const REFUSED_LOGIN_CLASS = '28';
 const MISSING_DATABASE = '3D000';
-/** A right of the account was taken, or the file system of the server has become read-only. */
+/** SQLSTATE of a missing right: it was revoked, or the server's file system has become read-only. */
 export const REFUSED_RIGHT = '42501';
 const REFUSED_RIGHTS: ReadonlySet<string> = new Set([REFUSED_RIGHT]);
 
@@ -217,8 +217,8 @@ function isOneOf(states: ReadonlySet<string>, error: unknown): boolean {
 }
 
 /**
- * Runs `work` in a transaction without JIT. PostgreSQL overestimates the statements that read signals, even
- * with good statistics, and would compile for a second what runs in a quarter of one.
+ * Runs `work` in a transaction without JIT. PostgreSQL overestimates the cost of statements that read
+ * signals, even with good statistics, and would compile for a second what runs in a quarter of one.
  */
 export function withoutCompiling<Value>(
   database: Database,

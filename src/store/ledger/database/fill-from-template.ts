@@ -1,5 +1,5 @@
-// Creates a new embedded ledger from a migrated copy in the build, because PGlite would take seconds. The
-// start applies migrations that the copy lacks, as for any older ledger.
+// Creates a new embedded ledger from a migrated copy in the build, because PGlite would take seconds to
+// create one. The start applies migrations that the copy lacks, as for any older ledger.
 
 import { chmodSync, cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -27,7 +27,7 @@ export class HostsPool extends pg.Pool {
           super({ ...own, connectionString: hosts.current });
         }
       },
-      // A single server is not asked, because the examination of the database finds a standby.
+      // With a single server this check is not needed: the examination of the database finds a standby.
       ...(hosts.all.length > 1 && { onConnect: refuseStandby }),
     });
     this.#hosts = hosts;
@@ -35,8 +35,8 @@ export class HostsPool extends pg.Pool {
   }
 
   /**
-   * Takes a connection. Tries each server once, within the time for one connection. Rejects with the error of
-   * the last server.
+   * Takes a connection. Tries each server at most once, and begins no try after the time for one connection.
+   * Rejects with the error of the last server tried.
    */
   async take(): Promise<pg.PoolClient> {
     const deadline = performance.now() + this.#connectMsMax;

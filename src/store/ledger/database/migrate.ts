@@ -12,7 +12,7 @@ import { type Database, isMissingObject, type Sql } from './database.ts';
  * Key of the advisory lock. Its value does not matter, but every version of this program must use the same.
  */
 export const MIGRATION_LOCK = 7_583_492;
-/** Number of the baseline: of the last migration before it, whose databases have what the baseline makes. */
+/** Number of the baseline: that of the last migration that it replaces, whose schema is the same. */
 export const BASELINE = 32;
 /** Commit of the last version that has the migrations before the baseline. */
 const UPGRADES_TO_BASELINE = '7a53bbc8';
@@ -46,10 +46,10 @@ const MIGRATION_FILE = /^(\d{6})\.sql$/;
 /** Step from one migration number to the next; the baseline is the first step. */
 type Migration = { readonly id: number; readonly name: string; readonly files: readonly URL[] };
 
-/** Newest migration before and after; equal when nothing was missing. */
+/** Numbers of the newest migration before and after; equal when nothing was missing. */
 export type SchemaChange = { readonly from: number; readonly to: number };
 
-/** Applies the missing migrations. It can run again, and on several nodes at once. */
+/** Applies the missing migrations. Safe to repeat, and to run on several nodes at once. */
 export async function migrate(database: Pick<Database, 'transaction'>): Promise<SchemaChange> {
   const migrations = await listMigrations();
   const to = newestOf(migrations);
@@ -62,8 +62,8 @@ export async function migrate(database: Pick<Database, 'transaction'>): Promise<
 }
 
 /**
- * Returns the numbers of the newest applied and the newest known migration, 0 for a database without the
- * schema. Changes nothing.
+ * Returns the numbers of the newest applied (0 without the schema) and the newest known migration, and the
+ * error of a database that cannot be used. Changes nothing.
  */
 export async function readSchema(sql: Sql) {
   const known = newestOf(await listMigrations());
@@ -147,7 +147,7 @@ function newestOf(migrations: readonly Migration[]): number {
   return BASELINE + migrations.length - 1;
 }
 
-/** Applies the next migration, if there is one; returns the number of the newest before. */
+/** Applies the next migration, if there is one; returns the number of the newest one applied before it. */
 async function applyNext(sql: Sql, migrations: readonly Migration[]): Promise<number> {
   const applied = await lockAndReadApplied(sql);
   const refusal = refusalOf(applied, newestOf(migrations));

@@ -1,5 +1,5 @@
-// Mark beside the directory of the embedded database: its record was moved to PostgreSQL. Nothing starts from
-// the directory then, because two databases would go on with one record.
+// Mark file beside the directory of the embedded database: its record was moved to PostgreSQL, or may have
+// been. Nothing starts from the directory then, because two databases would continue one record.
 
 import {
   closeSync,
@@ -14,13 +14,13 @@ import {
 import { dirname, join } from 'node:path';
 
 export type MoveMark = {
-  /** Random id of the move, which the other database has as well. */
+  /** Random id of the move, which the other database stores as well. */
   readonly id: string;
   /** Hosts and name of the other database, without its login. */
   readonly to: string;
   /** Address of the other database without its password; a mark of version 0.2.0 lacks it. */
   readonly address?: string;
-  /** Whether the move is known to have been committed there: until then only that database can tell. */
+  /** Whether the move is known to have been committed; until then, only the other database can tell. */
   readonly isDone: boolean;
   readonly tables: number;
   readonly rows: number;
@@ -42,7 +42,7 @@ export function readMoveMark(directory: string): MoveMark | undefined {
   }
 }
 
-/** Writes the mark as a whole, so that it outlasts a power failure: the other database may commit next. */
+/** Writes the mark atomically and durably, because the other database commits the move next. */
 export function writeMoveMark(directory: string, mark: MoveMark): void {
   const path = pathOf(directory);
   writeFileSync(`${path}.draft`, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
@@ -56,13 +56,13 @@ export function removeMoveMark(directory: string): void {
   rmSync(pathOf(directory), { force: true });
 }
 
-/** Throws when the record of a directory was moved, or may have been, with the way on and the way back. */
+/** Throws if the record of a directory was moved, or may have been; says how to go on and how to undo it. */
 export function refuseMoved(directory: string): void {
   const mark = readMoveMark(directory);
   if (mark !== undefined) throw new Error(wordsOf(directory, mark));
 }
 
-/** Returns what an operator can do with a directory that has a mark. Its commands run as they are printed. */
+/** Returns what an operator can do with a directory that has a mark; its commands run as printed. */
 export function wordsOf(directory: string, { to, address = 'ADDRESS', isDone }: MoveMark): string {
   const named = `--to '${address}'`;
   return isDone
@@ -74,10 +74,10 @@ export function wordsOf(directory: string, { to, address = 'ADDRESS', isDone }: 
         'its password goes into PGPASSWORD.';
 }
 
-/** Parameters of an address without which it may lead elsewhere or nowhere, and which are no secrets. */
+/** Query parameters that an address may need to work, and that are no secrets. */
 const SHOWN_PARAMETERS = ['host', 'port', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
 
-/** Returns an address without its password, and such that a shell takes it between quotes. */
+/** Returns an address without its password, safe between single quotes in a shell. */
 export function withoutPassword(url: string): string {
   const [, scheme = '', authority = '', path = '', query = ''] =
     /^([a-z]+:\/\/)([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
@@ -92,7 +92,7 @@ export function withoutPassword(url: string): string {
   return `${address}${shown === '' ? '' : `?${shown}`}`.replaceAll("'", '%27');
 }
 
-/** Returns what an operator can do whose PostgreSQL is empty beside a directory with a ledger. */
+/** Returns what an operator can do if PostgreSQL is empty and this directory has a ledger. */
 export function wayOf(directory: string): string {
   return (
     `the database is empty, and there is a ledger in ${directory}: \`sluice move\` brings it there; ` +
@@ -100,7 +100,7 @@ export function wayOf(directory: string): string {
   );
 }
 
-/** Whether a directory has an embedded database whose record is not known to be elsewhere. */
+/** Whether a directory has an embedded database and no mark of a committed move. */
 export function isUnmoved(directory: string): boolean {
   return existsSync(join(directory, 'PG_VERSION')) && readMoveMark(directory)?.isDone !== true;
 }

@@ -173,7 +173,7 @@ class PgDatabase extends ConnectedDatabase implements MovableDatabase {
     }
   }
 
-  /** Takes a connection from the pool. During an examination, skips those that were identified before. */
+  /** Takes a connection. During an examination, closes those identified before, which are outdated. */
   async #connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await this.#pool.take().catch((error: unknown) => {
@@ -206,7 +206,7 @@ class PgConnection implements Connection {
   /** Whether this connection must not be used again. */
   isBroken = false;
   readonly #client: pg.PoolClient;
-  /** Whether a transaction has set its limits; outside one, each statement sets its own. */
+  /** Whether a transaction has set the time limits; outside one, each statement sets its own. */
   #isInTransaction = false;
 
   constructor(client: pg.PoolClient) {

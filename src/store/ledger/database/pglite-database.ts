@@ -15,7 +15,7 @@ import {
 } from '../../../process/child-process.ts';
 import { ConnectedDatabase, type Connection, type Database, sqlStateKind } from './database.ts';
 
-/** Longest start, including the creation of a database and the wait for the lock of an ending process. */
+/** Longest start. It includes creating a database and waiting for the lock of a process that is ending. */
 const START_MS_MAX = 60_000;
 const CLOSE_MS_MAX = 5000;
 const CALLS_WAITING_MAX = 10_000;
@@ -44,7 +44,7 @@ export type EmbeddedDatabase = Database & {
 /** Connection to one process and the calls that wait for it; they are rejected when the process ends. */
 type Session = { readonly connection: PgliteConnection; readonly turns: ConcurrencyLimit };
 
-/** Starts the embedded database. Rejects with one sentence if its directory cannot be opened. */
+/** Starts the embedded database. Rejects with a sentence for the operator if it cannot be opened. */
 export async function openPgliteDatabase(
   options: PgliteDatabaseOptions,
 ): Promise<EmbeddedDatabase> {

@@ -18,7 +18,7 @@ import type {
 } from './pglite-database.ts';
 import { markUsed, refuseRecreation } from './refuse-recreation.ts';
 
-/** Free bytes below which a failed start is put down to the disk: a segment of the database's log. */
+/** Free bytes below which a failed start is blamed on a full disk: the size of one segment of the WAL. */
 const ROOM_BYTES_MIN = 16 * 1024 * 1024;
 
 // PGlite uses the process's umask; only the owner may read its files.
@@ -56,7 +56,7 @@ async function open(): Promise<PGlite> {
 /** Returns a sentence for the operator; PGlite's own names neither the database nor what to do. */
 function cannotOpen(error: unknown): string {
   const { bavail, bsize } = statfsSync(directory);
-  // In its own words, PGlite aborts.
+  // On a full disk, the message of PGlite only says that it aborted.
   if (bavail * bsize < ROOM_BYTES_MIN) {
     return `The disk of ${directory} is full: make room, and start again. Nothing is lost.`;
   }

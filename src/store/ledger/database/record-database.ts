@@ -27,7 +27,7 @@ import { wayOf } from './move-mark.ts';
 const BACK_OFF: BackOff = { minMs: 250, maxMs: 2000 };
 /** Milliseconds between examinations while a store that may remember channels has not answered. */
 const SETTLE_INTERVAL_MS = 1000;
-/** Longest wait of a call for the examination of a database that has replaced another one. */
+/** Longest time for which a call waits for the examination of a database that has replaced another. */
 const TURN_MS_MAX = 1000;
 
 /** Examiner of a pool's connections before use. */
@@ -43,7 +43,7 @@ type MigratedDatabaseOptions = {
   readonly report: LedgerReport;
   /** Whether the database continues from an earlier state of the record. */
   readonly isCopy: boolean;
-  /** Directory beside PostgreSQL that has a ledger of its own, which was not moved; undefined for none. */
+  /** Directory with an embedded ledger that was not moved to this PostgreSQL; undefined if there is none. */
   readonly unmoved: string | undefined;
 };
 
@@ -78,7 +78,7 @@ class MigratedDatabase implements Database, Greeter {
     const expected = this.#admitted;
     const identity = await readIdentity(sql);
     if (identity === this.#admitted) return identity;
-    // Nothing was sent on this connection.
+    // The call has sent nothing on this connection, so `#run` may repeat it.
     const unexamined = new Unexamined();
     if (expected === this.#admitted) this.#demote(unexamined);
     throw unexamined;
@@ -223,9 +223,9 @@ class MigratedDatabase implements Database, Greeter {
 }
 
 /**
- * Opens a database, tries to admit it once, and goes on in the background. Closes it and rejects when the
- * first attempt shows that waiting may not help (a refused login, a newer schema) and no remembered state
- * could be served.
+ * Opens a database, tries to admit it once, and goes on in the background. Closes it and rejects if the first
+ * attempt finds an empty PostgreSQL beside a ledger that was not moved, or if waiting may not help (a refused
+ * login, a newer schema) and no channel is remembered that could be served meanwhile.
  */
 export async function migrateDatabase(
   open: (greeter: Greeter) => Database | Promise<Database>,
@@ -241,7 +241,7 @@ export async function migrateDatabase(
   }
 }
 
-/** Returns whether waiting may end an error. A refused login or a missing database is not such an outage. */
+/** Returns whether an error may end by itself; a refused login or a missing database does not. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Unavailable)) return false;
   const { cause } = error;
@@ -295,7 +295,7 @@ export async function admitDatabase(
     throw new Unavailable('ledger', 'the address led to another database meanwhile');
   }
   const { record, epoch, isRaised } = claimed;
-  // Another node has named the record meanwhile, and that name was not compared with anything.
+  // Another node has named the record meanwhile; this node has not compared that name with its memory.
   if (record !== (found ?? inherited ?? record)) {
     throw new Unavailable('ledger', 'the record got its name meanwhile');
   }
@@ -313,10 +313,10 @@ type Claim = DatabasePast & {
 };
 
 /**
- * Stores the identity to which the epoch belongs, and the name of a record without one. Raises the epoch when
- * the database is a copy, when the row was written on another server, time line or database, or when it is
- * behind this process or not ahead of the database that the process used before. Of several nodes, one raises
- * it.
+ * Stores the identity to which the epoch belongs, and the name of a record without one. Raises the epoch if
+ * the database is a copy from a backup; if another server, time line or database wrote the row; if the row is
+ * behind this process; or if it is not ahead of the database that the process used before. Of several nodes,
+ * one raises it.
  */
 async function claim(sql: Sql, { identity, record, held, former, isCopy = false }: Claim) {
   const rows = await sql.query<{ epoch: number; identity: string | null; record: string | null }>(
@@ -325,7 +325,7 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
   const [row] = rows;
   if (row === undefined) throw new Error('The epoch of the ledger has no row');
   const isMoved = row.identity !== null && row.identity !== identity;
-  // Two copies of a record that both went on may have reached the same epoch.
+  // Two copies of a record that both accepted changes may have reached the same epoch.
   const isRival = former !== undefined && former.identity !== identity && row.epoch <= former.epoch;
   const isRaised = isMoved || isRival || isCopy || row.epoch < held;
   const epoch = isRaised ? Math.max(row.epoch, held, former?.epoch ?? 0) + 1 : row.epoch;
@@ -339,7 +339,7 @@ async function claim(sql: Sql, { identity, record, held, former, isCopy = false 
   return { epoch, isRaised, record: row.record ?? record };
 }
 
-/** Fault of a database that answers, and is not the one that this node or Redis has served. */
+/** Fault of a database that answers but is not the record that this node or Redis remembers. */
 class NotTheRecord extends Error implements ToldFault {
   readonly told: ToldFault['told'];
 
@@ -354,7 +354,7 @@ class NotTheRecord extends Error implements ToldFault {
   }
 }
 
-/** Error of a database of another record than is remembered, or of an empty one. */
+/** Error of a database that has another record than the remembered one, or is empty. */
 export class ForeignDatabase extends Unavailable implements ForeignFault {
   readonly count: number;
   readonly remedy: string | undefined;
@@ -366,7 +366,7 @@ export class ForeignDatabase extends Unavailable implements ForeignFault {
   }
 }
 
-/** Returns the error that ends a start or a migration: where there is a way on, it names it. */
+/** Returns the error that ends a start or a migration and names the way on; undefined if none is known. */
 export function refusalOf(error: unknown): Error | undefined {
   const way = error instanceof ForeignDatabase ? error.remedy : undefined;
   return way === undefined ? undefined : new Error(way, { cause: error });
@@ -386,7 +386,7 @@ export async function examineRecord(
 ): Promise<{
   /** Name of the record in the database; undefined before it has one. */
   readonly record: string | undefined;
-  /** Name that the record gets, from the memory that has its channels. */
+  /** Name for a record without one, from the memory that has its channels; undefined if that has none. */
   readonly inherited: string | undefined;
   /** Remembered channels that the database lacks. */
   readonly lost: readonly RememberedChannel[];
@@ -439,7 +439,7 @@ export async function knowsSome(
   return false;
 }
 
-/** Returns the record's name, if any. As JSON, because an earlier schema lacks the column. */
+/** Returns the record's name, if any. Reads the row as JSON, because an earlier schema lacks the column. */
 async function readRecord(sql: Sql): Promise<string | undefined> {
   const text = `SELECT to_jsonb(ledger_epoch) ->> 'record' AS record FROM ledger_epoch`;
   const rows = await unlessMissing(sql.query<{ record: string | null }>(text));

@@ -1,6 +1,6 @@
-// Marker files beside the directory of the embedded database. One says that the database was used: a new
-// database in a directory that is empty later (a volume is not mounted) would make every app unknown to its
-// devices. Another marks a copy from a backup, whose first start continues from an earlier state.
+// Marker files beside the directory of the embedded database. `….used`: the directory has held a database. If
+// it is empty later (a volume is not mounted), a new database would make every app unknown to its devices.
+// `….copy`: a backup made it, so its first start continues from an earlier state and raises the epoch.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ const COPY_TEXT = `A backup made this copy of the ledger. The first start from i
 `;
 
 /**
- * Throws if a directory was used, or channels of it are remembered, and it has no database. The message says
- * what an operator can do.
+ * Throws if the directory has no database, although it was used or the node remembers channels
+ * (`rememberedCount`). The message tells the operator what to do.
  */
 export function refuseRecreation(directory: string, rememberedCount = 0): void {
   if (existsSync(join(directory, 'PG_VERSION'))) return;
