@@ -43,8 +43,8 @@ type StepOf<Name extends Step['step']> = Extract<Step, { readonly step: Name }>;
 /**
  * Handles an announcement: creates the release, or completes one that was never offered (`takeFirst` and
  * `takeNext`). Reads the present release and the remembered events, and stores the result, the new revision
- * and the audit entry in one transaction under the channel's lock, which first offers and other events wait
- * for. `changed` is empty when no channel serves a new state.
+ * and the audit entry, in one transaction under the channel's lock, for which first offers and other events
+ * wait. `changed` is empty when no channel serves a new state.
  */
 export function announceRelease(
   database: Database,
@@ -77,7 +77,7 @@ export function announceRelease(
 }
 
 /**
- * Returns a step that lets devices get nothing more on a channel that asks for approvals: it neither
+ * Restricts a step on a channel that asks for approvals, so that devices get nothing new by it: it neither
  * publishes a release nor changes the files or notes of a published one.
  */
 function keptBack(
@@ -97,7 +97,7 @@ async function create(
   { name, version, holdOf }: NewAnnouncement,
   { host, notes, artifacts }: StepOf<'create'>,
 ): Promise<Answer> {
-  // Where approvals are asked for, a person publishes it, whatever it waits for.
+  // On a channel that asks for approvals, a person publishes it, whatever the webhook's `hold` says.
   const hold = asksForApproval(channel) ? 'by-hand' : holdOf(artifacts);
   const status = hold === undefined ? 'published' : 'paused';
   const serving = { status, rolloutPct: undefined, targets: null, hold } as const;
@@ -166,7 +166,7 @@ async function change(
   return { value: { outcome: 'changed', ...told }, changed };
 }
 
-/** Stores the status. A held release that publishes itself starts at 0 % if a plan waits for it. */
+/** Stores the status. A held release that publishes itself starts at 0 % if it has a scheduled plan. */
 async function storeServing(
   sql: ActorSql,
   channel: LockedChannel,
@@ -313,7 +313,7 @@ async function rememberRetractedRelease(
   if (memory !== undefined) await storeHostMemory(sql, place, memory);
 }
 
-/** Stores that the code host has retracted the release, unless a person has stopped it already. */
+/** Stores that the code host has retracted the release, unless a person has paused it already. */
 async function keepBack(
   sql: Sql,
   { id, hold, host, isRetracted }: AnnouncedRelease,

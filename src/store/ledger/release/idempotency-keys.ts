@@ -1,4 +1,4 @@
-// SQL of idempotency keys: what a call with such a key has published, or asked for, is answered again.
+// SQL of idempotency keys: a repeated call gets the answer of the first one, a release or an approval.
 
 import { type Failure, fail } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
@@ -50,7 +50,7 @@ async function useIdempotencyKey(
   return rows.length === 0 ? fail('idempotencyKeyUsed') : undefined;
 }
 
-/** Notes the release of a request that is carried out: withdrawing the release then frees the key. */
+/** Stores the release of an approved request with its key: withdrawing the release then frees the key. */
 async function nameReleaseOf(sql: Sql, approvalId: string, release: Release): Promise<void> {
   await sql.query(
     `UPDATE idempotency_keys SET release_id = $2, status = $3, rollout_pct = $4

@@ -1,4 +1,4 @@
-// Source of a promotion: a release of another channel, and what speaks against offering it to more devices.
+// Source of a promotion: a release of another channel, and the reasons against offering it to more devices.
 
 import { createHash } from 'node:crypto';
 import { type Failure, fail, isFailure } from '../../../contract/failure.ts';
@@ -25,15 +25,15 @@ export type PromotionSource = {
   readonly refusal: Failure | undefined;
   /** Sentences about the source: it is paused or unhealthy, or its plan is held. */
   readonly concerns: readonly string[];
-  /** Returns the state that the promotion meets, with a hash of what it copies. */
+  /** Returns the source's state as the promotion meets it, with a hash of what it copies. */
   readonly state: () => object;
 };
 
 /**
  * Reads the source of a promotion with present signals, without a lock: a concurrent change of it counts as
  * later. Refuses a source that is rolled back or deprecated; also one that is paused or unhealthy, unless the
- * promotion names a rollout, a plan or `paused`, because the target's default rollout must not offer to all
- * its devices what a person or a guard has stopped here.
+ * promotion names a rollout, a plan or `paused`: the target's default rollout would offer its devices what a
+ * person or a guard has stopped on the source's channel.
  */
 export async function readPromotionSource(
   sql: Sql,

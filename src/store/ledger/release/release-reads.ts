@@ -51,8 +51,8 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
 });
 
 /**
- * Reads a release with its device counts and its history, with several statements, each consistent by itself;
- * no change depends on it.
+ * Reads a release with its device counts and its history. Each of the statements is consistent by itself,
+ * which suffices, because no change depends on the answer.
  */
 export async function readReleaseDetail(
   sql: Sql,
@@ -204,7 +204,7 @@ export async function listReleases(
   return rows[0] ?? NOTHING;
 }
 
-/** Reads back a release that the transaction has just written. */
+/** Reads a release by an id that is known to exist; throws if it does not. */
 export async function readRelease(sql: Sql, id: string): Promise<Release> {
   const rows = await sql.query<{ release: Release }>(
     `SELECT ${RELEASE_JSON} AS release
@@ -283,7 +283,7 @@ const PUBLISHED_COLUMNS = columns<Published>({
   ageMs: '(extract(epoch FROM now() - other.published_at) * 1000)::float8',
 });
 
-/** The release, then the one published before it. */
+/** The release, then the last one that was published before it and is not rolled back. */
 const PAIR = `
   SELECT ${PUBLISHED_COLUMNS} FROM releases AS own
   JOIN releases AS other ON other.channel_id = own.channel_id AND (
@@ -307,8 +307,8 @@ const SPREAD = `
   GROUP BY release_id, at`;
 
 /**
- * Reads the adoption of a release among the devices that its health counts, and of the one published before
- * it on its channel at the same age; null for one that was never published.
+ * Reads the adoption of a release among the devices that its health counts, and that of the one published
+ * before it on its channel, at the same ages; null for a release that was never published.
  */
 export async function readReleaseAdoption(
   sql: Sql,

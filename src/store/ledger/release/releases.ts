@@ -36,9 +36,9 @@ import { REPEATS } from './idempotency-keys.ts';
 import { type PromotionSource, readPromotionSource } from './promotion-source.ts';
 import { readRelease, runningDevices } from './release-reads.ts';
 
-/** What a publishing transaction does besides publishing. */
+/** Parts of a publishing transaction that differ for a promotion. */
 type Publishing = {
-  /** Refusal by the source of a promotion. */
+  /** Refusal because of the source's state. */
   readonly refusal?: Failure | undefined;
   readonly audit: {
     readonly action: 'release.publish' | 'release.promote';
@@ -66,7 +66,7 @@ export const PUBLISH: Change<NewRelease, Release, LockedOne> = {
   },
 };
 
-/** Returns what the guards of a new release's plan cannot do; nothing without guards. */
+/** Returns warnings about what the guards of a new release's plan cannot do; none without guards. */
 async function guardConcerns(sql: Sql, { id }: Release): Promise<readonly Concern[]> {
   const row = await findPlan(sql, id);
   if (row === undefined || row.state.guards === null) return [];
@@ -226,12 +226,12 @@ const RELEASE = `SELECT ${columns<FoundRelease>({
 
 /**
  * Removes a release that was never offered, that no recorded device runs, and that is not rolled back; its
- * version is free again. A code host cannot announce a version that it brought again until another actor has
- * published it.
+ * version is free again. A version that a code host announced cannot be announced again until another actor
+ * has published it.
  *
  * Removes the release, raises the revision and writes the audit entry in one transaction. Locks the channel
  * first: a first offer has either committed before and is seen here, or waits, finds the revision moved, and
- * is not made. Counts the devices that run the release when the lock is granted.
+ * is not made. Counts the devices that run the release under that lock.
  */
 export const WITHDRAW: Change<ReleaseName, WithdrawnRelease, LockedOne> = {
   lock: (sql, call) => lockOne(sql, call, call.input),
@@ -323,8 +323,8 @@ export async function insertArtifacts(
 const BYTES_PER_MIB = 1024 * 1024;
 
 /**
- * Refuses a change after which a channel exceeds its limits (§8), so that serving it stays cheap for the
- * others. Call it under `lockChannel`, after the change; the refusal rolls back.
+ * Refuses a change after which a channel exceeds its limits (§8), which keep each channel cheap to serve.
+ * Call it under `lockChannel`, after the change; the refusal rolls back.
  */
 export async function refuseFullChannel(sql: Sql, channelId: string): Promise<Failure | undefined> {
   const rows = await sql.query<{ releases: number; bytes: number }>(

@@ -11,7 +11,7 @@ type ReleasePlace = {
   readonly version: string;
 };
 
-/** Entries that set a status, newest first; an entry that leaves it as it was does not count. */
+/** Newest entry of each release that changed its status. */
 const CHANGES = `
   SELECT DISTINCT ON (subject) subject, ${isoText('at')} AS at, actor AS by, reason
   FROM audit_entries

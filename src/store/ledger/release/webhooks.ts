@@ -40,8 +40,8 @@ const STORE = `
 /**
  * Enables the app's webhook of a code host with this secret; a webhook that is already enabled gets the new
  * secret. Settings that are not given stay as they were when it was last enabled. Stores the secret, the
- * settings and an audit entry without the secret in one transaction. Deliveries of this code host are
- * verified with this secret only from then on.
+ * settings and an audit entry without the secret in one transaction. From then on, deliveries of this code
+ * host are verified with this secret alone.
  */
 export function enableWebhook(
   database: Database,
@@ -110,14 +110,14 @@ export function disableWebhooks(
 const REPOSITORY = `CASE WHEN webhooks.repository IS NOT NULL THEN
   json_build_object('id', webhooks.repository_id, 'name', webhooks.repository) END`;
 
-/** Condition for a repository ($4, $5) that is the webhook's, or becomes it. */
+/** Condition that the repository ($4, $5) is the webhook's own, or may become it, because it has none. */
 const IS_OWN = `(repository IS NULL OR repository_id = $4
   OR (repository_id IS NULL OR $4::bigint IS NULL) AND lower(repository) = lower($5))`;
 
 /**
- * Gives a webhook the repository whose releases it takes, if it has none, and its new name if it was renamed.
- * Another one is noted. Returns the repository that the webhook has then; null where it was disabled, or got
- * another secret, since. Binds in one statement, so that of two first deliveries one decides.
+ * Binds a webhook without a repository to this one, and stores the new name of a renamed one. Records another
+ * repository as `other_repository`. Returns the webhook's repository; null if it was disabled or got another
+ * secret since `enabledAt`. One statement, so that of two concurrent first deliveries one binds it.
  */
 export async function bindRepository(
   sql: Sql,
@@ -313,8 +313,8 @@ function webhookState({ provider, enabled, tagPrefix, hold, expect }: Webhook): 
 const NO_SETTINGS: WebhookSettings = { tagPrefix: null, hold: false, expect: null };
 
 /**
- * Returns the settings after a change. Without `hold` nothing is expected: ending it clears `expect`, and
- * setting `expect` without it is refused.
+ * Returns the settings after a change. `expect` needs `hold`: ending `hold` clears it, and setting it without
+ * `hold` is refused.
  */
 function changeSettings(before: WebhookSettings, change: WebhookChange): Outcome<WebhookSettings> {
   const hold = change.hold ?? before.hold;

@@ -23,8 +23,8 @@ const KNOWN = `
   WHERE releases.id = $1`;
 
 /**
- * Estimates the devices on a release's channel and its followers that were on record for long enough before
- * it was published, or are by now: exact up to about 4,000 devices, else scaled from about 4,000 of them.
+ * Estimates the devices on a release's channel and its followers that had been on record for long enough when
+ * it was published (unpublished: now): exact up to about 4,000 devices, else scaled from about 4,000.
  */
 export async function countKnown(
   sql: Sql,

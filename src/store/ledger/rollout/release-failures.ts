@@ -55,8 +55,8 @@ const failuresThatCount = (perNetwork: string) => `(
   ) AS told WHERE network IS NULL OR place <= ${perNetwork}::float8
 )`;
 
-// The version before comes from the change that brought the device to the release; unknown if the device was
-// on it already, or if that change is deleted.
+// A device that has not installed the release is counted by the version that it runs; one that has, by the
+// version before, which is unknown if it ran the release already, or if that change of version is deleted.
 const PLACES = `
   WITH failed AS MATERIALIZED (
     SELECT device_id FROM ${failuresThatCount('$7')} AS counted
@@ -106,7 +106,7 @@ export async function readFailureBreakdown(
   return { signals, scale, reasons };
 }
 
-/** Reads where the devices are that show a signal of a release, as its guards count them. */
+/** Reads the signals of a release by platform and by previous version, as these guards count them. */
 export async function readPlaces(
   sql: Sql,
   releaseId: string,
@@ -130,7 +130,7 @@ async function readSample(
   return { signals: failurePlaces(places), scale, perNetwork };
 }
 
-// The failures of one client address get no more rows than can ever count: 1 % of the app's devices.
+// One client address gets no more rows than can ever count: three, or 1 % of the app's devices.
 const RECORD = `
   INSERT INTO release_failures
     (release_id, app_id, device_id, network, known, pushed, is_offered, version, reason)
@@ -163,8 +163,8 @@ const RECORD = `
  * Records failed installations, once per device and release, of devices that were on record when the release
  * was published. Skips versions that neither the channel nor the one it follows has; where both have the
  * version, both releases get a row, which counts only if that release was offered to the device. Call it in a
- * transaction: under the locks of the devices' parts, either this sees the first offer, or the recording of
- * that offer sees the failure.
+ * transaction, which locks the devices' parts: either this sees the first offer to a device, or the recording
+ * of that offer sees the failure.
  */
 export async function recordFailures(
   sql: Sql,

@@ -70,7 +70,7 @@ type PlanningPlace = LockedOne & { readonly release: FoundPlannedRelease };
 
 /**
  * Creates a plan for a release that has no open one, with its audit entry, under the channel's lock. First
- * sets a release that was never published to 0 %, where its plan begins. A dry run goes on to the first
+ * sets a release that was never published to 0 %, where its plan begins. A dry run continues to the first
  * raise.
  */
 export const CREATE_PLAN: Change<NewPlan, RolloutPlan, PlanningPlace> = {
@@ -115,7 +115,7 @@ function startOf({ wasPublished, rolloutPct }: FoundPlannedRelease): number {
 
 const toZero = (serving: Serving) => ({ ...serving, rolloutPct: 0 });
 
-/** Begins the first step above the present rollout, whenever the plan would begin it. */
+/** Makes the plan's first raise at once, so that a dry run shows what it would bring. */
 async function raiseFirst(
   sql: ActorSql,
   { channel, release }: PlanningPlace,
@@ -128,7 +128,7 @@ async function raiseFirst(
     ...{ ...serving, status: 'published' as const, rolloutPct: first.rollout },
     isStatusSet: true,
   });
-  // As a plan's raise, which does not steer the plan.
+  // As the plan, whose raise leaves the plan's state as it is; that of another actor would change it.
   const asPlan: ActorSql = { ...sql, actor: { kind: 'plan', id: 'rehearsed' } };
   const begun = await controlOn(asPlan, channel, canonicalVersion, raised);
   return isFailure(begun) ? begun : undefined;
@@ -202,7 +202,7 @@ export async function drivePlan(
   });
 }
 
-/** Returns the figures by which guards now hold a plan; undefined if none newly does. */
+/** Returns the figures for which guards newly hold a plan; undefined if none does. */
 function tripOf(
   before: PlanState,
   after: PlanState,
@@ -276,7 +276,7 @@ export async function steerPlan(
 
 function steering(counts: SignalCounts | undefined): Change<PlanSteering, RolloutPlan, LockedOne> {
   return {
-    // It moves no revision, so nothing need be known of the channel.
+    // Steering raises no revision, so the channel's known state need not be compared.
     lock: (sql, { scope, input }) => lockOne(sql, { scope }, input),
     async work(sql, { channel }, { input: { canonicalVersion, action }, reason }) {
       const release = await findPlannedRelease(sql, channel.id, canonicalVersion, true);
@@ -339,9 +339,9 @@ export function plansToDrive(
 }
 
 /**
- * Begins a node's turn of driving plans: advances the clock that counts their waits, for all nodes, and
- * returns it, with whether the mark of `region` is wanted: the node's, undefined if not known or there is
- * none.
+ * Begins a node's turn of driving plans: advances the clock that counts their waits, for all nodes. Returns
+ * its time, and whether the node should set the mark of its region (`noteRegion`); `region` is undefined if
+ * the node has none or does not know it.
  */
 export async function beginPlanTurn(sql: Sql, region: string | undefined): Promise<PlanTurn> {
   const [time] = await sql.query<PlanTurn>(
@@ -353,14 +353,14 @@ export async function beginPlanTurn(sql: Sql, region: string | undefined): Promi
   return time;
 }
 
-/** Notes the counted time up to which a region has recorded all its check-ins. */
+/** Sets the mark of a region: the counted time up to which it has recorded all its check-ins. */
 export async function noteRegion(sql: Sql, region: string, recordedMs: number): Promise<void> {
   await sql.query('SELECT note_region_mark($1, $2::bigint)', [region, Math.floor(recordedMs)]);
 }
 
 /**
- * Reads the marks of the regions of the last day, those that have recorded least first: how far each has
- * recorded its check-ins, and since when those are silent that are.
+ * Reads the marks that regions set within the last day, lowest first: how far each has recorded its
+ * check-ins, when it set the mark, and whether it has been silent for too long since.
  */
 export function listRegions(sql: Sql): Promise<readonly RegionMark[]> {
   return sql.query<RegionMark>(
@@ -400,7 +400,7 @@ export async function countPlans(
   return counts;
 }
 
-/** Maximum number of plans in a list with a verdict: each needs sums, and a channel has one or two. */
+/** Maximum number of plans of a list that get a verdict: each needs sums, and a channel has one or two. */
 const JUDGED_MAX = 5;
 
 /** Reads the open plans of these releases, by release id. */
@@ -423,7 +423,7 @@ export async function listOpenPlans(
   return plans;
 }
 
-/** Reads the newest plan of a release, with the health by its guards. */
+/** Reads the newest plan of a release, and the release's health by the guards of that plan. */
 export async function readPlan(
   sql: Sql,
   scope: TenantScope,

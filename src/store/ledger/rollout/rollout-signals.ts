@@ -42,22 +42,22 @@ export const SIGNAL_CONDITIONS = {
 } as const;
 
 /**
- * Condition on devices that were on record for the edge $2 before the release was published; only by reports
- * with an API key if $3 is true.
+ * Condition on devices that had been on record for at least $2 minutes (one of `signal_edges`) when the
+ * release was published; if $3 is true, counted from their first report with an API key.
  */
 export const IS_KNOWN = 'CASE WHEN $3 THEN pushed ELSE known END >= $2';
 
 /** Number of devices to read among those that a release reached. */
 export const REACHED_LOOKED_AT = 10_000;
-/** Number of devices to read on a channel and its followers, for comparison with those it did not reach. */
+/** Number of devices to read on a channel and its followers; those not reached are compared. */
 export const OTHERS_LOOKED_AT = 4000;
 
-/** Number of hash values of device ids, the lowest and the highest. */
+/** Number of hash values of device ids, and the lowest and the highest of them. */
 const HASHES = 2 ** 32;
 const HASH_MIN = -(2 ** 31);
 const HASH_MAX = 2 ** 31 - 1;
 
-/** Times after which a device is stuck or silent; the arguments are parameters in minutes. */
+/** Returns the SQL of the times after which a device is stuck or silent; both arguments are in minutes. */
 export function signalTimes(stuckMinutes: string, silentMinutes: string): string {
   return `(
     SELECT ${stuckMinutes}::int * interval '1 minute' AS stuck_after,
@@ -72,8 +72,8 @@ const NETWORK = 'CASE WHEN first_reported IS NULL THEN network END';
  * Sample of the devices that the release $1 reached, on record for the edge $2 (see `IS_KNOWN`), with hashes
  * up to $4. The index has the devices of each edge in the order of a hash of their ids, so about as many rows
  * are read as needed, the same ones each time. A device reported long enough before the release was on record
- * for at least as long. OFFSET 0 keeps the order of lookups: a plan for a whole large fleet, most of which
- * was reached, would read all of it.
+ * for at least as long. OFFSET 0 keeps the order of lookups: where most of a large fleet was reached, the
+ * planner would otherwise read all devices.
  */
 export const REACHED_SAMPLE = `(
   SELECT reached.*, devices.last_seen, devices.platform, devices.version, devices.network
@@ -105,7 +105,7 @@ const RANGE_DEVICES = 2000;
 /** Maximum number of statements per page, which read about 20,000 devices. */
 const RANGES_MAX = 10;
 
-/** Position in the list: after all devices with lower hashes, and those of its hash with lower ids. */
+/** Position in the list, which is sorted by hash, then by id; a page begins after it. */
 type Place = { readonly hash: number; readonly deviceId: string };
 
 const BEGINNING: Place = { hash: HASH_MIN, deviceId: '' };
@@ -242,10 +242,10 @@ function comparedOf(name: keyof typeof SIGNAL_CONDITIONS): string {
 }
 
 /**
- * Networks of a signal as a JSON object, from rows of `source` with `hits` and these other numbers.
- * Networks that differ in their hits alone are one part, that with the most: without it the rate is lowest.
- * The sums of the numbers are bounded by the samples, so parts are few: 141 with different bases have 10,011
- * devices, and some 1,000 differ in three numbers.
+ * Networks of a signal as a JSON object, from rows of `source`, one for each network, with `hits` and these
+ * other numbers. Networks that differ only in `hits` are one part, with the most hits: without that network
+ * the rate is lowest. Parts are few, because the samples bound the sums of the numbers: 141 networks with
+ * different bases have 10,011 devices, and some 1,000 differ in three numbers.
  */
 function networksOf(source: string, numbers: readonly string[]): string {
   const names = numbers.join(', ');
@@ -262,7 +262,7 @@ function networksOf(source: string, numbers: readonly string[]): string {
       )`;
 }
 
-/** Networks of the devices that a signal of the sample could have come from. */
+/** Networks of the sample's devices that could show a signal (its base). */
 function sampledNetworks(signal: 'reverted' | 'stuck'): string {
   const source = `SELECT "${signal}" AS hits, "${signal}Base" AS base FROM by_network
            WHERE "${signal}Base" > 0`;
@@ -290,18 +290,18 @@ const COUNTED = `
   ), 0)::float8 AS failed
   FROM summed`;
 
-/** Devices of the release that each device of the sample stands for. */
+/** Number of the release's devices that each device of the sample stands for. */
 const SCALE = '$10::float8';
 
-/** Failures that count of one address, where these devices of the release were offered it. */
+/** Number of failures of one client address that count at most, by the number of devices offered to. */
 const countedOf = (offered: string) => `greatest(3, floor(greatest(${offered}, 0) / 100))`;
 
 /**
  * Reads both samples once. The base of silent devices decides which others are compared with it. OFFSET 0 as
  * in `REACHED_SAMPLE`; the index of the others as in `sampleDevices`.
  *
- * Failures are counted per address, so without a network fewer of the other addresses' failures may count:
- * its hits are what all failures lose by it.
+ * The failures of one address count up to three, or 1 % of the offered devices. Without a network that limit
+ * may be lower for all other addresses: its hits are all failures that would no longer count.
  */
 const LOOKED = `
   WITH all_looked AS MATERIALIZED (
@@ -398,9 +398,9 @@ const LOOKED = `
  * devices that were offered the release, because nobody knows how many of its devices are real; failures in
  * reports with an API key all count. Stuck and silent devices are counted among all reached devices, or in a
  * random sample of about 10,000. The channel's other devices are counted in a sample of about 4,000: a rate
- * of 10 % silent ones is within one percentage point in 19 of 20 cases, if all in the sample count. Only
- * those count that were seen since the step began in which most of the base was reached: they had the same
- * time to fall silent.
+ * of 10 % silent ones is within one percentage point in 19 of 20 cases, if all in the sample count. Of these,
+ * only those count that were seen since the step began in which most of the base was reached: they had the
+ * same time to fall silent.
  */
 export async function readSignals(
   sql: Sql,

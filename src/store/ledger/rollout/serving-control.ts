@@ -28,8 +28,8 @@ type ServedParts = Omit<Serving, 'offered'>;
  * Changes how a release is served: passes the present state to `transition` (pure), and stores its result,
  * the new revision and the audit entry in one transaction. Locks the channel, then the release: a first offer
  * has either committed before, and `transition` sees it, or waits and finds the revision moved. If the
- * transition refuses, nothing is stored; one without effect writes nothing. `offered` of the transition's
- * result is ignored.
+ * transition refuses, nothing is stored; one that leaves the state as it is raises no revision and is not
+ * audited. `offered` of the transition's result is ignored.
  */
 export const CONTROL: Change<ServingCall, ServingState, LockedOne> = {
   lock: (sql, call) => lockOne(sql, call, call.input),
@@ -111,8 +111,8 @@ async function lockRelease(
 }
 
 /**
- * Stops a held release from publishing itself once a person has set its status, even to the same value; a
- * published one is no longer held. A retracted release counts as a person's decision from then on.
+ * Stops a held release from publishing itself once a person has set its status, even to the same value;
+ * publishing it ends the hold. A code host's retraction no longer counts: the person has decided since.
  */
 async function endWaiting(sql: Sql, id: string, status: ReleaseStatus): Promise<void> {
   await sql.query(
@@ -172,9 +172,9 @@ export async function recordFirstOffer(
 }
 
 /**
- * Marks releases of the channel, or of the one that it follows, as offered, if the ledger has them without
- * the mark, because it went back and lost it; returns how many it marked. Locks the channel first, as every
- * change of what it serves does. Does not change the revision, like any first offer.
+ * Marks releases of the channel, or of the one that it follows, as offered, if the ledger went back and lost
+ * their marks; returns how many it marked. Locks the channel first, as every change of what it serves does,
+ * also a change of the followed channel. Does not change the revision, like any first offer.
  */
 export async function restoreOffers(
   database: Database,

@@ -1,5 +1,5 @@
 // SQL of stops: pauses all that an app or a channel has published, and publishes again what a stop has paused
-// and nobody has decided about since.
+// and nobody has changed since.
 
 import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
@@ -49,7 +49,7 @@ const SERVED = `id, channel_id AS "channelId", version, rollout_pct AS "rolloutP
  * Pauses all that is published on the channels, and holds the plans, in one transaction under the locks of
  * all of them: a first offer of one of the releases either committed before, or finds the revision moved.
  * Each release has its audit entry, which names the stop. What is published after the locks is no part of it.
- * It looks at no state that its author may have seen: it is meant for every state.
+ * A stop has no condition on what its author has seen, because it is meant for any state.
  */
 export const STOP: Change<NewStop, Stop, LockedPlace> = {
   lock: (sql, { scope, input, known }) => lockPlace(sql, scope, input, known),
@@ -70,8 +70,8 @@ export const STOP: Change<NewStop, Stop, LockedPlace> = {
 };
 
 /**
- * Publishes the releases of a stop whose status nobody has set since, at their present rollout, and tells of
- * the others why they are left as they are. Their plans stay held, as after every publication of a paused
+ * Publishes the releases of a stop whose status nobody has set since, at their present rollout, and returns
+ * for the others why they stay as they are. Their plans stay held, as after every publication of a paused
  * release. A second call publishes nothing.
  */
 export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
@@ -79,7 +79,7 @@ export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
     const stop = await findStop(sql, scope, input.stop);
     if (isFailure(stop)) return stop;
     const place = await lockPlace(sql, scope, stop, known);
-    // Neither apps nor channels are ever removed.
+    // Never happens: neither apps nor channels are ever removed.
     return isFailure(place) ? fail('unknownStop') : place;
   },
   async work(sql, { channels }, { input: { stop } }) {
@@ -147,7 +147,7 @@ async function lockPlace(
   return isFailure(channel) ? channel : { app: channel.app, channels: [channel] };
 }
 
-/** Reads what is published on locked channels: by the channel's name, the oldest first. */
+/** Reads what is published on locked channels: in the order of these channels, the oldest first. */
 function publishedOn(sql: Sql, channels: readonly LockedChannel[]): Promise<ServedRelease[]> {
   return sql.query<ServedRelease>(
     `SELECT ${SERVED} FROM releases
@@ -235,7 +235,7 @@ async function record(
   return raiseRevisions(sql, app, [...new Set(releases.map(({ channelId }) => channelId))], true);
 }
 
-/** Tells in one event what so many releases would tell each: a stop must not take long. */
+/** Adds one event in place of one for each release, because a stop must not take long. */
 function tellMany(
   sql: ActorSql,
   channels: readonly LockedChannel[],
@@ -272,7 +272,7 @@ function namesOf(
 
 // Statements about the releases of a stop, under the locks of their channels.
 
-/** Ends the wait of the releases that wait for a stop and are still paused; returns them in their order. */
+/** Marks as resumed the releases of a stop that still wait for its end; returns them in their order. */
 async function endWaiting(sql: Sql, stopId: string): Promise<readonly ServedRelease[]> {
   return sql.query<ServedRelease>(
     `WITH resumed AS (
@@ -309,7 +309,7 @@ function reasonOf({ status, isResumed }: StoppedState): string {
   return `Its status was set since: it is ${status.replace('_', ' ')}`;
 }
 
-/** Notes that somebody has set the status of a release, also to what it was: its stop is over for it. */
+/** Records that the status of a release was set, even to the same value; resuming a stop then skips it. */
 export async function endStopOf(sql: Sql, releaseId: string): Promise<void> {
   await sql.query(
     `UPDATE stopped_releases SET set_at = clock_timestamp()
