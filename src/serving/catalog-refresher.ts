@@ -67,8 +67,8 @@ export class CatalogRefresher {
   }
 
   /**
-   * Brings the held channels to the states that other nodes have shared, where those are newer. Ends when the
-   * engine is unavailable again. Never rejects.
+   * Brings the held channels to the states that other nodes have shared, where those are newer. Ends early if
+   * the engine becomes unavailable again. Never rejects.
    */
   private async followShared(engine: Engine): Promise<void> {
     const { catalogs } = this.dependencies;
@@ -124,7 +124,7 @@ export class CatalogRefresher {
     tellFault(this.dependencies, 'poll', error, 'revision poll failed');
   }
 
-  /** Tells that the ledger's epoch was raised: every channel is read again, and not told of one by one. */
+  /** Logs a raised epoch once: every channel is read again then, and `follow` logs none of them. */
   private tell(epoch: number, channels: number): void {
     if (epoch !== this.epoch && this.epoch !== undefined && channels > 0) {
       this.dependencies.log.info({ epoch, channels }, 'following the ledger to another epoch');
@@ -159,7 +159,7 @@ export class CatalogRefresher {
     if (lost.size === 0) return;
     const { catalogs, known, ledger, recovery, report } = this.dependencies;
     await ledger.confirm();
-    // First: a node that starts while the ledger is away would serve the engine's copy of a listed channel.
+    // The list first: while the ledger is down, a starting node serves the engine's copy of a listed channel.
     await known.renew();
     const dropped = catalogs.drop([...lost.keys()]);
     report.lost(dropped);

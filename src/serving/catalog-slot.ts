@@ -48,7 +48,7 @@ type PlanQuery<Item extends Candidate = Candidate> = {
 export type PlanDecision<Item extends Candidate = Candidate> = Decision<Item> & {
   readonly plan: Plan<Item>;
   readonly context: InternedValue<CheckInContext>;
-  /** Count of the checks of its app with its reason. */
+  /** Counter of the checks of this app with this reason. */
   readonly counted: Cell;
 };
 
@@ -73,7 +73,7 @@ export class CatalogSlot {
    */
   private generation = nextGeneration();
 
-  /** `counts` are those of the process's checks. */
+  /** `counts` has the counters of checks, by app. */
   constructor(
     private readonly budget: PlanBudget,
     private readonly counts: AppCounts<Reason>,
@@ -161,7 +161,7 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
   constructor(
     readonly plan: Plan<Item>,
     private readonly asking: Asking,
-    /** Counts of the checks of its app. */
+    /** Counters of the checks of the plan's app, by reason. */
     private readonly cells: AppCells<Reason>,
   ) {
     this.asksForLabels = plan.labelKeys.length > 0;
@@ -169,7 +169,7 @@ export class PreparedPlan<Item extends Candidate = Candidate> {
     this.common = choice === undefined ? undefined : planDecision(plan, asking, choice, cells);
   }
 
-  /** Check-in context of devices with this client that are not decided for yet. */
+  /** Check-in context of the plan's devices before their decision: it has no offered release. */
   get undecided(): CheckInContext {
     return checkInContext(this.plan, this.asking, undefined);
   }
@@ -233,7 +233,7 @@ export class PlanBudget {
   private readonly holders = new Set<CatalogSlot>();
   private count = 0;
 
-  /** Counts a plan that the slot is about to hold; at the maximum makes all slots drop theirs. */
+  /** Counts a plan that the slot is about to hold; at the maximum makes all slots drop their plans. */
   take(holder: CatalogSlot): void {
     if (this.count >= PLANS_MAX) {
       for (const each of this.holders) each.forgetPlans();

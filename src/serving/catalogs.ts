@@ -1,8 +1,8 @@
 // The catalogs that this node serves: found by name, loaded on the first request, replaced only by newer
-// states. `LedgerRecovery` makes the ledger's state the newest.
+// states. When the ledger went back, `LedgerRecovery` makes its state the newest by raising the epoch.
 //
 // A loaded channel that changed is read from the engine if that has the announced revision, else from the
-// ledger: so a thousand nodes read a publish from the ledger once, and a lost message only costs time.
+// ledger: so a publish costs a thousand nodes one read of the ledger, and a lost message only costs time.
 
 import { LRUCache } from 'lru-cache';
 import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
@@ -46,8 +46,8 @@ const REFUSALS_MAX = 20_000;
 const REFUSAL_TTL_MS = 500;
 const COLD_RETRY_MS = 1000;
 /**
- * Maximum number of names that the ledger is asked for at a time because the list of names is cut off, of
- * waiting names, and the maximum wait in milliseconds. Publishers need the ledger's connections.
+ * Bounds for look-ups of names that a cut-off list of names may lack: running ones, waiting ones, and the
+ * maximum wait in milliseconds. Publishers need the ledger's connections.
  */
 const UNLISTED_RUNNING_MAX = 2;
 const UNLISTED_WAITING_MAX = 200;
@@ -117,7 +117,10 @@ export class Catalogs {
     return isFailure(found) && !known.mayBeUnlisted ? found : undefined;
   }
 
-  /** Returns the slot of a channel, loaded if necessary. Refuses an unknown name without a store. */
+  /**
+   * Returns the slot of a channel, loaded if necessary. Refuses a name that the list of channels lacks,
+   * without reading a store; if the list is cut off, tries to load the channel.
+   */
   async find(app: string, channel: string): Promise<Outcome<CatalogSlot>> {
     const loaded = this.peek(app, channel) ?? this.refusals.get(channelNameOf(app, channel));
     if (loaded !== undefined) return loaded;
@@ -200,7 +203,7 @@ export class Catalogs {
     if (snapshot !== undefined) await this.share(snapshot);
   }
 
-  /** Returns what is known of a channel outside of the ledger, for a change of it. */
+  /** Returns what is known of a channel outside the ledger, as input for a change of the channel. */
   knownState(app: string, channel: string): Promise<KnownState | undefined> {
     return this.dependencies.recovery.knownState(app, channel, snapshotIn(this.peek(app, channel)));
   }
@@ -355,7 +358,7 @@ export class Catalogs {
     if (kept !== undefined && compareServing(kept, snapshot) > 0) this.doubt(snapshot.channelId);
   }
 
-  /** Serves a snapshot from now on, unless the present one is as new. */
+  /** Serves a snapshot from now on, unless the present one is at least as new. */
   private async install(read: ServingSnapshot): Promise<CatalogSlot> {
     const present = this.slots.peek(read.channelId)?.catalog;
     const earlier = markedBefore(read, present);

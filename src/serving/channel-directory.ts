@@ -1,6 +1,6 @@
-// Names of all channels, held by each process so that it refuses an unknown name without a store, and never
-// refuses a channel that exists. A poll reads the tag of the ledger's list, and the list only if the tag
-// changed. Announcements add new channels within milliseconds.
+// Names of all channels, held by each process so that it refuses an unknown name without reading a store, and
+// never refuses a channel that exists. A poll reads the tag of the ledger's list, and the list only if the
+// tag changed. Announcements add new channels within milliseconds.
 //
 // A name outside the list is unknown (404) for a few seconds after each successful poll. Later it is
 // unavailable (503), because another node may have created it. Until the ledger's list is read, only names on
@@ -65,7 +65,7 @@ export class ChannelDirectory {
   private unshared: ChannelNameList | undefined;
   private sharing: Promise<void> | undefined;
   private onDisk: Promise<readonly ChannelName[]> | undefined;
-  /** Tag of the engine's list, read because the ledger's could not be. */
+  /** Tag of the engine's list; undefined unless that was read because the ledger failed or was slow. */
   private engineTag: string | undefined;
   private hasAskedEngine = false;
   /** Channels learned since the running read of the list began. */
@@ -117,7 +117,7 @@ export class ChannelDirectory {
     this.await(Promise.all([this.readFirst(), this.readDisk()]));
   }
 
-  /** Compares the list with the ledger's, and reads that if it changed. Never rejects. */
+  /** Compares the list with the ledger's, and reads the ledger's if that changed. Never rejects. */
   refresh(): Promise<void> {
     return this.reading.ask();
   }
@@ -207,7 +207,7 @@ export class ChannelDirectory {
     }
   }
 
-  /** Reads the engine's names if the ledger is slow, so that they need not wait for it. */
+  /** Reads the engine's names if the ledger is slow, so that look-ups need not wait for the ledger. */
   private async learnMeanwhile(list: Promise<unknown>): Promise<void> {
     const answer = list.then(
       () => true,

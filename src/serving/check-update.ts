@@ -24,7 +24,7 @@ import type { FirstOffers } from './first-offers.ts';
 /** Device that asks. Without an id it has no cohort and no stored labels, and no check-in is recorded. */
 export type CheckDevice = {
   readonly id: string | undefined;
-  /** Mistaken id in the place of one; of no meaning where there is an id. */
+  /** Kind of mistaken id that the request has instead of an id; ignored if there is an id. */
   readonly mistake?: MistakenId | undefined;
   /** `hashText` of the id. */
   readonly hash: number | undefined;
@@ -57,8 +57,8 @@ export class CheckUpdate {
   constructor(private readonly dependencies: CheckUpdateDependencies) {}
 
   /**
-   * Decides if that needs no waiting; undefined sends the caller to `later`. `readMs` is what the monotonic
-   * clock of the process has just shown, to a caller that knows it: another reading costs 3 % of a check.
+   * Decides if that needs no waiting; undefined sends the caller to `later`. `readMs` is a reading of the
+   * process's monotonic clock that the caller has just made: another one would cost 3 % of a check.
    */
   now<Item extends Candidate>(
     query: CheckQuery<Item>,
@@ -75,21 +75,23 @@ export class CheckUpdate {
     if (this.mustWaitForLabels(prepared, device)) return undefined;
     const decision = prepared.decide(device);
     if (isFirstOffer(decision)) return undefined;
-    // If a release asks for labels, those of the request are stored already: otherwise the check had to wait.
+    // If a release asks for labels, those of the request are stored by now: otherwise the check would wait.
     const { asksForLabels } = prepared.plan.catalog;
     const unstored = asksForLabels ? undefined : this.unstoredOf(prepared, device);
     return this.conclude(query, device, decision, unstored, readMs);
   }
 
-  /** Returns a refusal known without waiting: a name unknown a moment ago counts as unknown. */
+  /**
+   * Returns the refusal of a check if one is known at once: an unknown name, or a fault of the last 0.5 s.
+   */
   refused({ scope }: CheckQuery): Failure | undefined {
     return this.dependencies.catalogs.refused(scope.app, scope.channel);
   }
 
   /**
-   * Notes the labels of a check for which `now` decided nothing, where that is all it waits for: the asker is
-   * told whether they are noted, and then calls `noted`, or `later`. Returns false, and calls nobody, where
-   * `later` has to find out what the check waits for.
+   * Notes the labels of a check that `now` did not decide, if it waits for nothing else. `asker` gets whether
+   * they are noted, and then calls `noted` or `later`. Returns false, and never calls `asker`, if only
+   * `later` can find out what the check waits for.
    */
   noteLabels(query: CheckQuery, device: CheckDevice, asker: Asker<boolean>): boolean {
     const { id, labels, labelsTag } = device;
@@ -116,8 +118,8 @@ export class CheckUpdate {
   }
 
   /**
-   * Waits for what is missing, then decides. `isNoted` is what the asker of `noteLabels` was told, if it was
-   * asked.
+   * Waits for what is missing, then decides. `isNoted` is the answer that `noteLabels` gave the asker, if it
+   * was called.
    */
   async later<Item extends Candidate>(
     query: CheckQuery<Item>,

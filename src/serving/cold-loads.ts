@@ -193,8 +193,8 @@ export class SharedSnapshots {
 }
 
 /**
- * Compiles a snapshot and reuses what `before` has of the same editions: usually all but one release. Lets
- * requests of other channels run in between.
+ * Compiles a snapshot and reuses the compiled releases of `before` with the same edition: usually all but
+ * one. Lets requests of other channels run in between.
  */
 export function compileInSlices(
   snapshot: ServingSnapshot,

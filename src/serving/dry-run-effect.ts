@@ -34,7 +34,7 @@ type MeasuredChange = Pick<Seen, 'places'> & {
   readonly releaseId: string;
 };
 
-/** Effect of a change, and on the devices that run the changed release. */
+/** Effect of a change on the fleet, and on the devices that run the changed release. */
 export type MeasuredEffect = { readonly effect: Effect; readonly runners: readonly RunnerEffect[] };
 
 /** Maximum number of waiting measurements. */
@@ -211,7 +211,7 @@ export class MatchCounter {
     this.sample = new SharedSample(ledger);
   }
 
-  /** Counts the devices seen in the last 30 days that meet every condition, as their next check would. */
+  /** Counts the devices seen in the last 30 days that meet every condition, as at their next check. */
   async count(appId: string, channel: string, targets: Targeting | null): Promise<MatchingDevices> {
     const { fieldTests, labelTests, labelKeys } = compileTargeting(targets);
     const scope = { appId, channels: [channel], labelKeys: [...labelKeys].sort() };

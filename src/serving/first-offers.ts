@@ -130,7 +130,7 @@ export class FirstOffers {
     }
   }
 
-  /** Takes an answer that no check waits for any more. */
+  /** Handles an answer that no check waits for any more. */
   private async awaitLate(
     call: Promise<boolean>,
     catalog: Catalog,

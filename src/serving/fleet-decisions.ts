@@ -1,4 +1,4 @@
-// Plans an update wave: one decision per device, with the code and the barrier of the update check.
+// Plans an update wave: one decision per device, by the code and the first-offer barrier of update checks.
 
 import type { Caller } from '../access/api-keys.ts';
 import { type Failure, isFailure, type Outcome, refuseRight } from '../contract/failure.ts';
@@ -78,8 +78,8 @@ export class WavePlanner {
    */
   async plan(caller: Caller, request: WaveRequest, nowMs: number): Promise<Outcome<Wave>> {
     const { ledger } = this.dependencies;
-    // Checked again, because the body arrived after the key was checked: a dry run writes nothing that would
-    // check it, and the other kind offers before it records.
+    // Checked again, because the body arrived after the key was checked. The write checks it too, but a dry
+    // run writes nothing, and a real wave offers before it writes.
     const lost = await ledger.findLostRight(caller.actor);
     if (lost !== undefined) return lost;
     const app = await ledger.findApp(caller.scope, request.app);

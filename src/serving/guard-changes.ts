@@ -1,6 +1,6 @@
-// Guards changes of channels: a ledger that is behind what this node, the engine or this node's disk has of a
-// channel is recovered before it accepts a change of it. Otherwise other nodes would take the change's
-// revision for an old one, and a lost mark of an offered release would limit nothing.
+// Guards changes of channels: if the ledger is behind a copy of the channel in this process, in the engine or
+// on this node's disk, it is recovered before it accepts a change. Otherwise other nodes would take the
+// change's revision for an old one, and an offered release whose mark is lost could be narrowed.
 
 import { Unavailable } from '../contract/store-fault.ts';
 import type { Ledger } from '../store/ledger.ts';
@@ -49,7 +49,7 @@ export function guardChanges(
   };
 }
 
-/** App and channel that a change names; the change itself finds all others that it moves. */
+/** App and channel that a change names; the change itself finds the other channels that it affects. */
 type Place = { readonly app?: string; readonly channel?: string | undefined };
 
 function placeIn(input: Place & { readonly to?: string }): Place {
@@ -57,7 +57,7 @@ function placeIn(input: Place & { readonly to?: string }): Place {
   return { ...(app !== undefined && { app }), channel: channel ?? to };
 }
 
-/** Runs a change with what is known of the channels that it moves, again where it needs to know more. */
+/** Runs a change with the known states of the channels that it affects; again if it needs those of more. */
 type Guard = <Value>(
   place: Place,
   change: (known: KnownStates) => Promise<Value>,

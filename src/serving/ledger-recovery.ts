@@ -247,9 +247,9 @@ function mergeCopies(copies: Copies): KnownState | undefined {
   };
 }
 
-// Compares channels that were read from the ledger alone with the copies in the engine and on this node's
-// disk. It begins once the channel is served, so that no answer waits for it. Until it ends, the copy on disk
-// stays unchanged.
+// Compares channels, read only from the ledger so far, with the copies in the engine and on this node's disk.
+// It begins once the channel is served, so that no answer waits for it. Until it ends, the copy on disk stays
+// unchanged.
 
 type CopyComparisonDependencies = {
   readonly recovery: Pick<LedgerRecovery, 'copiesOf' | 'settle'>;
@@ -352,7 +352,7 @@ export class RememberedChannels implements LedgerMemory {
     return { record, channels: this.present([...(await this.onDisk), ...loaded]) };
   }
 
-  /** At the start waits for a connecting engine, if nothing else is known. */
+  /** Reads what the engine keeps. At the start, waits for a connecting engine if nothing else is known. */
   async shared(): Promise<RememberedRecord | undefined> {
     const { record, channels } = await this.own();
     const mayWait = record === undefined && channels.length === 0;

@@ -1,5 +1,5 @@
-// Reads the standing of a channel and of its releases: what the ledger has of the channel now, decided over
-// as the checks of its devices are.
+// Reads the standing of a channel and of its releases: compiles the ledger's present state of the channel,
+// and decides on it as update checks do.
 
 import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type { Release } from '../contract/resource.ts';
@@ -61,7 +61,7 @@ export class StandingReader {
     const stopped = releases.filter(({ status }) => status !== 'published');
     const changes = await this.ledger.readStatusChanges(organizationId, stopped);
     const changed = stopped.map(({ id }) => ({ id, change: changes.get(id) ?? null }));
-    // By place, because a channel also has the releases of the one that it follows, as it serves them itself.
+    // By channel, because a release has another standing on a channel that follows its own.
     const found = new Map<string, ReadonlyMap<string, ReleaseStanding>>();
     const places = new Map(releases.map((each) => [placeOf(each), each]));
     for (const [place, { app, channel }] of places) {

@@ -15,7 +15,7 @@ import { ChannelDirectory } from './channel-directory.ts';
 
 type ReadinessDependencies = {
   readonly ledger: Pick<ServingLedger, 'isReachable'>;
-  /** The operator's name of the ledger. */
+  /** What messages call the ledger: on an edge, it is the upstream. */
   readonly ledgerName: 'ledger' | 'upstream';
   /** Engine, if other nodes may have stored snapshots there that this node needs. */
   readonly sharedEngine: Pick<Engine, 'isReachable'> | undefined;
@@ -75,12 +75,12 @@ export type NodeState = {
   readonly degraded: readonly Degradation[];
 };
 
-/** What a store that refuses writes means: Redis goes on telling changes, and keeps nothing. */
+/** Consequences if a store refuses writes: Redis still announces changes, but stores nothing. */
 const NO_WRITES: Readonly<Partial<Record<StoreOutage['store'], string>>> = {
   engine: 'check-ins wait in the processes, limits count per process',
 };
 
-/** What an outage means; its reason says which store and why, as the log and the 503 of publishers do. */
+/** Consequences of an outage; `reason` says which store and why, as the log and the 503 of publishers do. */
 const MESSAGES: Readonly<Record<StoreOutage['store'], (reason: string) => string>> = {
   ledger: (reason) => `${reason}: known channels are served, nothing can be changed`,
   upstream: (reason) =>
@@ -118,7 +118,7 @@ export class NodeHealth {
       const message = this.refusalOf(outage.store) ?? messageOf(outage);
       return [{ store: outage.store, since, message }];
     });
-    // An edge has no other source: without the upstream's record it serves wrong states.
+    // An edge has no other source: if the upstream belongs to another record, it serves wrong states.
     const refusal = this.refusalOf('upstream');
     const obstacle = (await this.readiness.obstacle()) ?? refusal ?? this.unconfirmed();
     return { obstacle, degraded };
@@ -140,7 +140,7 @@ export class NodeHealth {
 const WARM_UP_MS_MAX = 30_000;
 /** Maximum time in milliseconds that loading delays listening at the start. */
 const START_WAIT_MS_MAX = 500;
-/** Number of channels loaded at a time, as many as the ledger is read for. */
+/** Number of channels loaded at a time: as many as `ColdLoads` reads from the ledger at a time. */
 const LOADS_RUNNING_MAX = 4;
 /** Milliseconds until channels that no store could provide are tried again. */
 const RETRY_MS = 500;

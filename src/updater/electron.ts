@@ -311,7 +311,7 @@ function foldedArch({ platform, arch }: Artifact): string {
   return foldArch(arch, foldPlatform(platform));
 }
 
-/** Returns the checksum to list: SHA-512 if present, as with `sha2` clients repeat downloads at a restart. */
+/** Returns the checksum to list, SHA-512 if present: with `sha2`, clients repeat downloads at a restart. */
 function checksumOf({ sha512 = '', sha256 }: ElectronArtifact) {
   return sha512 === '' ? { sha2: sha256 } : { sha512: base64Of(sha512) };
 }

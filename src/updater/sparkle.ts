@@ -36,7 +36,7 @@ export type AppcastItem = {
   readonly artifact: Artifact;
 };
 
-/** Appcasts, each cached with its object. `describe` is called only for one that must be written. */
+/** Written appcasts, cached by the object `of`. Calls `describe` only if the appcast must be written. */
 export type AppcastDocuments = {
   /** Returns what to await before `document`; undefined if nothing. */
   ready(of: object, describe: () => Appcast): Promise<void> | undefined;
@@ -89,7 +89,7 @@ export function sparkleCandidates(
 const MAC = 'darwin';
 const APPLE_SILICON: Machine = { platform: MAC, arch: 'aarch64' };
 
-/** Returns whether an artifact runs on Macs with Apple silicon alone. */
+/** Returns whether an artifact runs only on Macs with Apple silicon. */
 export function needsAppleSilicon({ platform, arch }: Artifact): boolean {
   return foldPlatform(platform) === MAC && foldArch(arch, MAC) === APPLE_SILICON.arch;
 }
@@ -98,8 +98,9 @@ export function needsAppleSilicon({ platform, arch }: Artifact): boolean {
 const withoutIntel = new WeakMap<Catalog, boolean>();
 
 /**
- * Returns whether no release of a channel is for Intel Macs: then none asks for its appcast, and one without
- * an arch is for Apple silicon. Paused and deprecated releases count; rolled-back ones are without artifacts.
+ * Returns whether no release of a channel is for Intel Macs: then no such Mac asks for its appcast, and a
+ * request that names no arch is from Apple silicon. Paused and deprecated ones count; rolled-back ones have
+ * no files.
  */
 function hasNoIntel(catalog: Catalog): boolean {
   const known = withoutIntel.get(catalog);

@@ -62,7 +62,7 @@ function squirrelUpdater(path: SquirrelUpdater['path'], installed: Installed): S
   };
 }
 
-/** Fraction of a second: with one, Squirrel.Mac reads no date. */
+/** Fraction of a second: Squirrel.Mac cannot read a date that has one. */
 const MILLISECONDS = /\.\d+(?=Z$)/;
 
 /** Returns the document that offers a candidate; written once, and kept with the candidate. */

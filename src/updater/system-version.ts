@@ -1,6 +1,6 @@
-// Minimum versions of operating systems, which publishers write as the product is called, in the forms that
-// updaters compare: electron-updater with `os.release()`, the version of the kernel, and WinSparkle with
-// Windows' own version. Tables, because the makers number kernels by no rule.
+// Minimum versions of operating systems. Publishers write the product's version (macOS 13); electron-updater
+// compares the kernel's (`os.release()`), and WinSparkle Windows' internal one. Tables convert them, because
+// kernels are numbered by no rule.
 
 /**
  * Returns the version that electron-updater compares with the kernel's, as SemVer: any other form is ignored,
@@ -11,7 +11,7 @@ export function kernelVersion(platform: string, system: string): string {
   if (platform === 'darwin') return darwinVersion(system);
   if (platform === 'windows') return windowsVersion(system).join('.');
   const version = numbersOf(system).join('.');
-  // A kernel of a distribution, such as `5.15.0-91-generic`, is below `5.15.0` to SemVer, and above this.
+  // A distribution's kernel, such as `5.15.0-91-generic`, is below `5.15.0` to SemVer, but above `5.15.0-0`.
   return platform === 'linux' ? `${version}-0` : version;
 }
 
@@ -68,7 +68,7 @@ const DARWIN: ReadonlyMap<string, readonly [major: number, minors: readonly numb
   // There is no macOS 16 to 25, and no Darwin 26.
   ['26', [25, [0, 1, 2, 3, 4, 5, 6]]],
 ]);
-/** First version that macOS and Darwin have in common; its lines end as those before. */
+/** First major version that macOS and Darwin share; as before, a line ends at minor version 6. */
 const SAME_NUMBER = { major: 27, minorMax: 6 };
 
 function darwinVersion(system: string): string {

@@ -13,8 +13,8 @@ import type { Version } from '../domain/decision/version.ts';
  */
 export type Updater<Item extends Candidate, Name extends string> = {
   /**
-   * Pattern of the URLs; no URL fits two updaters, and the router takes what fits none. A segment may have
-   * one parameter, `:name`, with text around it. `:version` is a segment of its own, the version of the
+   * Pattern of the URLs; no URL fits two updaters, and the router handles URLs that fit none. A segment may
+   * have one parameter, `:name`, with text around it. `:version` is a segment of its own, the version of the
    * device, and must be valid; only fixed segments may follow it. Without it the client compares versions
    * itself.
    */

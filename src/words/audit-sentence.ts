@@ -46,7 +46,7 @@ export function auditSentence({ action, actor, before, after }: AuditEntry): Aud
   return { text: onItsPage(template), around: splitAtSubject(template), why, isWhole };
 }
 
-/** On the page of the subject it is "it", or goes without saying. */
+/** Returns the sentence for the page of the subject, which becomes "it" or is left out. */
 function onItsPage(template: string): string {
   if (!template.includes(SUBJECT)) return template.replace(/ (?:of|on|as)$/, '');
   const [before, after] = splitAtSubject(template);
@@ -60,13 +60,13 @@ function splitAtSubject(template: string): readonly [before: string, after: stri
     : [template.slice(0, at), template.slice(at + SUBJECT.length)];
 }
 
-/** Returns the name of an entry's subject, in the place of an id where the values have it. */
+/** Returns the name of an entry's subject: if the subject is an id, the name in the values, if any. */
 export function auditSubject({ subject, before, after }: AuditEntry): string {
   const name = fieldsOf(after).name ?? fieldsOf(before).name;
   return typeof name === 'string' && ID.test(subject) ? name : subject;
 }
 
-/** Returns whether an entry is about the person who made it, so that its subject goes without saying. */
+/** Returns whether an entry is about the person who caused it, so that no sentence need name the subject. */
 export function isAboutActor({ actor, subject }: AuditEntry): boolean {
   return actor === `account:${subject}`;
 }
@@ -156,7 +156,7 @@ function channelChanged(was: Fields, is: Fields): Deed {
   return [sentence(parts, 'Changed the settings of {}'), isWhole];
 }
 
-/** Joins parts, of which the first one names the subject. */
+/** Joins parts to a sentence; only the first one names the subject. */
 function sentence(parts: readonly string[], fallback: string): string {
   const [first, ...rest] = parts;
   if (first === undefined) return fallback;
@@ -231,7 +231,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'webhook.update': 'Changed webhook',
 };
 
-/** What a plan does by itself is done to it. */
+/** Words for what a plan does by itself: in the passive, because nobody did it. */
 const OF_PLANS: typeof ACTIONS = {
   ...ACTIONS,
   ...{ 'plan.hold': 'Was held on', 'plan.complete': 'Was completed on', 'plan.start': 'Began on' },

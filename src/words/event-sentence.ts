@@ -21,7 +21,7 @@ const SENTENCE_LENGTH_MAX = 1000;
  * them: the caller escapes it.
  */
 export function eventSentence(event: NotificationEvent): string {
-  // The type chooses the function whose data it has. A node that is newer may have told other types.
+  // The type chooses the function whose data it has. A newer node may have written other types.
   const say = SENTENCES[event.type] as ((data: NotificationEvent['data']) => string) | undefined;
   const line = (say?.(event.data) ?? `${placeOf(event.data)}: ${event.type}`)
     .replaceAll(LINE_BREAKS, ' ')
@@ -95,7 +95,7 @@ function rolloutOf({ rollout, status }: Served): string {
   return rollout === undefined || status !== 'published' ? '' : ` at ${rollout} %`;
 }
 
-/** Says how many releases a stop, or its end, set, where one event tells of all of them; else `alone`. */
+/** Says how many releases a stop, or its end, changed, if one event stands for all of them; else `alone`. */
 function ofMany({ releases }: Served, alone: string): string {
   return releases === undefined ? alone : `, ${countWords(releases, 'release')}`;
 }
@@ -111,7 +111,7 @@ function trippedGuards({ guards }: Tripped): string {
     .filter(({ tripped }) => tripped)
     .map(({ guard, percent, base, limit, platform }) => {
       const rate = `${guard} ${percent} % of ${countWords(base, 'device')} (limit ${limit} %)`;
-      // An older node may have told it without.
+      // An older node may have written the event without a platform.
       if (platform === null || platform === undefined) return rate;
       return `${rate}, ${platformName(platform.name)} ${platform.percent} %`;
     })

@@ -43,7 +43,6 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Formats by time zone. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function wallFormat(timeZone: string): Intl.DateTimeFormat {

@@ -116,7 +116,6 @@ export function openingAt(state: PlanState, atMs: number): number {
   return state.raiseBetween === null || !isStep ? atMs : nextOpening(state.raiseBetween, atMs);
 }
 
-/** Ends a plan. */
 export function ended(
   state: PlanState,
   status: 'completed' | 'cancelled',

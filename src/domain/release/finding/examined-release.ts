@@ -37,7 +37,6 @@ export type FindingRule = (release: ExaminedRelease) => readonly Finding[];
 /** Formats that people install by hand, which usually have no updater signature. */
 const FOR_PEOPLE: ReadonlySet<string | undefined> = new Set(['dmg', 'pkg']);
 
-/** Builds the examined release. */
 export function examineRelease(
   version: Version,
   artifacts: readonly Artifact[],
@@ -68,7 +67,6 @@ export function isForPeople({ format }: ExaminedArtifact): boolean {
   return FOR_PEOPLE.has(format);
 }
 
-/** Builds the examined artifact. */
 export function examineArtifact(artifact: Artifact): ExaminedArtifact {
   const platform = foldPlatform(artifact.platform);
   return {
