@@ -67,7 +67,7 @@ export const APPROVAL_COLUMNS = columns<StoredApproval>({
 export const PLACE = `JOIN apps ON apps.id = approvals.app_id
   LEFT JOIN channels ON channels.id = approvals.channel_id`;
 
-/** Reads an approval by its id alone; for callers that have the id from a row of their own. */
+/** Reads an approval by its id alone, without a scope: for callers that have the id from another row. */
 export async function readApproval(sql: Sql, id: string): Promise<StoredApproval> {
   const rows = await sql.query<StoredApproval>(
     `SELECT ${APPROVAL_COLUMNS} FROM approvals ${PLACE} WHERE approvals.id = $1`,
@@ -77,7 +77,7 @@ export async function readApproval(sql: Sql, id: string): Promise<StoredApproval
   return rows[0];
 }
 
-/** Finds an approval within what the caller may reach. */
+/** Finds an approval within the caller's scope. */
 export async function findApproval(
   sql: Sql,
   scope: TenantScope,

@@ -32,7 +32,7 @@ export interface ActorSql extends Sql {
 
 /** Changes of exposure by a transaction (`exposure.ts`). */
 type Exposure = {
-  /** Whether they are recorded: a channel asks for approvals, or a stored call is carried out. */
+  /** Whether changes are recorded: a channel asks for approvals, or a stored call is carried out. */
   isWatched: boolean;
   /** States that the stored call met when it was made; empty unless an approval carries it out. */
   askedOn: readonly Omit<RecordedExposure, 'isWider'>[];

@@ -83,7 +83,7 @@ export class Outbox {
   }
 }
 
-/** Puts causes first: a plan's change before its release's; another change of a release before its plan's. */
+/** Puts causes first. A plan's own events are so already; otherwise a release's precede its plan's. */
 function causeFirst(events: readonly OutboxEvent[], actor: Actor): readonly OutboxEvent[] {
   if (actor.kind === 'plan') return events;
   const isPlan = ({ event }: OutboxEvent) => event.type.startsWith('plan.');

@@ -144,7 +144,7 @@ const TARGET_TABLES: Readonly<Record<AccessTarget['type'], TargetTable>> = {
   },
 };
 
-/** Whether an organization demands a second factor that the session of account $1 lacks; $3: it has one. */
+/** Whether an organization demands a second factor that the session of account $1 lacks ($3: has it). */
 const DEMAND = `organizations.require_second_factor AND $1::text IS NOT NULL AND NOT $3::boolean
   AS "isDemanded"`;
 type Demand = { readonly isDemanded: boolean };

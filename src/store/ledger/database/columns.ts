@@ -45,7 +45,7 @@ export function jsonObject<Value>(expressions: Expressions<Value>): string {
   return `json_build_object(${fields.map(([name, value]) => `'${name}', ${value}`).join(', ')})`;
 }
 
-/** Returns the expression of a timestamp as RFC 3339 in UTC with milliseconds, equal for both drivers. */
+/** Returns the expression of a timestamp as RFC 3339 in UTC with milliseconds, on both databases the same. */
 export function isoText(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

@@ -56,7 +56,7 @@ export function removeMoveMark(directory: string): void {
   rmSync(pathOf(directory), { force: true });
 }
 
-/** Throws if the record of a directory was moved, or may have been; says how to go on and how to undo it. */
+/** Throws if the record of a directory was moved, or may have been; says how to finish or undo the move. */
 export function refuseMoved(directory: string): void {
   const mark = readMoveMark(directory);
   if (mark !== undefined) throw new Error(wordsOf(directory, mark));

@@ -263,8 +263,8 @@ const ENDING_SEVERITIES: ReadonlySet<string | undefined> = new Set(['FATAL', 'PA
 
 /**
  * Returns whether an error concerns the connection, not the statement. Errors of the server have a SQLSTATE;
- * pools put codes of their own there, such as XX000 or ECHECKOUTTIMEOUT, when they have no connection left.
- * The driver's own errors have no class; all of them concern the connection except JavaScript's TypeError and
+ * a pool in front of it ends sessions with codes such as XX000 or ECHECKOUTTIMEOUT when it has no connection
+ * left. All other errors are the driver's and concern the connection, except JavaScript's TypeError and
  * RangeError, which are bugs (a value that cannot be sent).
  */
 function isConnectionFault(error: unknown): boolean {

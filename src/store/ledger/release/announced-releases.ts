@@ -313,7 +313,7 @@ async function rememberRetractedRelease(
   if (memory !== undefined) await storeHostMemory(sql, place, memory);
 }
 
-/** Stores that the code host has retracted the release, unless a person has paused it already. */
+/** Stores the retraction, unless a person has paused the release already; a stop no longer resumes it. */
 async function keepBack(
   sql: Sql,
   { id, hold, host, isRetracted }: AnnouncedRelease,

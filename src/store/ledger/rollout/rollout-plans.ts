@@ -323,8 +323,8 @@ const TAKEN_FOR_MS = 3000;
 
 /**
  * Returns at most `countMax` plans to drive now: plans with a due step first, then plans whose guards were
- * not checked for `checkMs`, longest first. Other callers get none of them for some seconds, unless they are
- * driven before.
+ * not checked for `checkMs`, longest first. Other callers get none of them for 3 counted seconds, unless they
+ * are driven before.
  */
 export function plansToDrive(
   sql: Sql,

@@ -1,5 +1,5 @@
-// SQL of a release's signals: counts and lists of devices that took it, failed, reverted, are stuck, or fell
-// silent.
+// SQL of a release's signals: counts and lists of devices that installed it, failed, reverted, are stuck, or
+// fell silent.
 
 import type { DevicePage } from '../../../contract/console-fleet.ts';
 import { isFailure, type Outcome } from '../../../contract/failure.ts';
@@ -27,8 +27,8 @@ import {
 import { countInReach } from '../fleet/fleet-counts.ts';
 
 /**
- * Conditions of signals and of their bases (docs/contract.md 27.6), on `release_devices`, the device's
- * `last_seen` and `signalTimes`. Failures are in a table of their own.
+ * Conditions of signals, and of their bases, the devices that could show them (docs/contract.md 27.6). They
+ * are on `release_devices`, the device's `last_seen` and `signalTimes`; failures have their own table.
  */
 export const SIGNAL_CONDITIONS = {
   failedBase: 'offered_at IS NOT NULL',
@@ -95,7 +95,7 @@ export function reachedScale(reached: number): number {
   return Math.max(reached / REACHED_LOOKED_AT, 1);
 }
 
-/** Returns the hash up to which one in `scale` devices lies. */
+/** Returns the highest hash of a sample with one in `scale` devices. */
 export function highestHash(scale: number): number {
   return Math.min(Math.floor(HASHES / scale) + HASH_MIN, HASH_MAX);
 }
@@ -293,7 +293,7 @@ const COUNTED = `
 /** Number of the release's devices that each device of the sample stands for. */
 const SCALE = '$10::float8';
 
-/** Number of failures of one client address that count at most, by the number of devices offered to. */
+/** Maximum counted failures of one client address, given the number of devices offered the release. */
 const countedOf = (offered: string) => `greatest(3, floor(greatest(${offered}, 0) / 100))`;
 
 /**

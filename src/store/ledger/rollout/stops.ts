@@ -109,7 +109,7 @@ export const RESUME: Change<EndedStop, ResumedStop, LockedPlace> = {
   answer: (resumed) => resumed,
 };
 
-/** Finds a stop within what the caller may reach. */
+/** Finds a stop within the caller's scope. */
 async function findStop(
   sql: Sql,
   scope: TenantScope | undefined,
