@@ -9,7 +9,7 @@ export type ReleaseStatus = Release['status'];
 /** Update mode that a channel can set; `required`, which follows from a device's version, is none of them. */
 export type ChannelUpdateMode = Channel['updateMode'];
 
-/** Whose approval a change that widens a channel's exposure needs: nobody's, or that of one other member. */
+/** Approval that a change which widens a channel's exposure needs: none, or that of one other member. */
 export type ApprovalMode = Channel['approvals'];
 export type TargetOperator = TargetExpression['operator'];
 export type TargetExpression = Answer<'TargetExpression'>;

@@ -1,6 +1,6 @@
-// Judges where notifications may be sent, so that they open no door to what only this machine can reach:
-// public addresses by https, and networks that the operator allows (`NOTIFY_PRIVATE`), also by http. An
-// address of IPv6 that carries one of IPv4 is judged by that one, wherever a translator would send it.
+// Judges where notifications may be sent, so that nobody can use them to reach what only this machine
+// reaches: to public addresses by https, and to networks that the operator allows (`NOTIFY_PRIVATE`) also by
+// http. An IPv6 address that embeds an IPv4 address is judged by the latter, which a translator would use.
 
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -9,12 +9,12 @@ import { parseUrl } from '../contract/address.ts';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = readonly [Address, number];
 
-/** What an address is: `private` ones are those that the operator allows. */
+/** Judgement of an address: `private` ones are in a network that the operator allows. */
 export type Judgement = 'public' | 'private' | 'refused';
 
 /**
- * Networks that are not public: IANA's IPv4 Special-Purpose Address Registry, whole, and multicast. Some
- * entries are reachable (AS112, AMT); no receiver has an address there.
+ * Networks that are not public: all of IANA's IPv4 Special-Purpose Address Registry, and multicast. Some
+ * entries are globally reachable (AS112, AMT), but no receiver has an address there.
  */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
@@ -37,15 +37,15 @@ const SPECIAL_IPV4 = [
   '240.0.0.0/4',
 ].map(parseNetwork);
 
-/** Addresses that IANA gives out: all else, such as loopback, unique local and multicast, is not public. */
+/** Global unicast addresses, from which IANA allocates; all others, such as loopback, are not public. */
 const GLOBAL_IPV6 = parseNetwork('2000::/3');
 
-/** Networks within them that are not public: IANA's IPv6 Special-Purpose Address Registry. */
+/** Networks within `GLOBAL_IPV6` that are not public: IANA's IPv6 Special-Purpose Address Registry. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/20'].map(
   parseNetwork,
 );
 
-/** Networks whose addresses carry one of IPv4, and the index of its first 16 bits. */
+/** Networks whose addresses embed an IPv4 address, and the index of the 16-bit group where it begins. */
 const EMBEDDING = [
   { network: '::ffff:0:0/96', index: 6 },
   { network: '::/96', index: 6 },
@@ -53,24 +53,24 @@ const EMBEDDING = [
   { network: '2002::/16', index: 1 },
 ].map(({ network, index }) => ({ network: parseNetwork(network), index }));
 
-/** Never dialled, whatever the operator allows: such addresses give out a cloud's credentials. */
+/** Networks that are refused even if the operator allows them: there, clouds give out credentials. */
 const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'].map(parseNetwork);
 
-/** Judges addresses and URLs by what an operator allows. */
+/** Judges addresses and URLs by the networks that an operator allows. */
 export class AddressJudge {
   readonly #allowed: readonly Network[];
   readonly #own: () => readonly string[];
 
   /**
-   * `allowed`: networks of the setting, as CIDRs. `own` returns the addresses of this machine: a public one
-   * reaches what listens on this machine alone.
+   * `allowed`: networks of the setting, as CIDRs. `own` returns the addresses of this machine: even a public
+   * one may reach a service that only this machine should reach.
    */
   constructor(allowed: readonly string[], own: () => readonly string[]) {
     this.#allowed = allowed.map(parseNetwork);
     this.#own = own;
   }
 
-  /** Judges an address that a name was resolved to. What is no address is refused. */
+  /** Judges an IP address that a name was resolved to. A text that is no IP address is refused. */
   judge(text: string): Judgement {
     // A zone names an interface, so such an address is link-local.
     if (text.includes('%') || !ipaddr.isValid(text)) return 'refused';
@@ -88,8 +88,8 @@ export class AddressJudge {
   }
 
   /**
-   * Judges the URL of a destination as far as it can be without resolving its name. Returns why it is
-   * refused, in words for the caller; undefined if it may stand.
+   * Judges the URL of a destination as far as possible without resolving its name. Returns why it is refused,
+   * in words for the caller; undefined if it is not.
    */
   refuseUrl(text: string): string | undefined {
     const url = parseUrl(text);
@@ -100,7 +100,7 @@ export class AddressJudge {
     const literal = literalOf(url);
     const judgement = literal === undefined ? undefined : this.judge(literal);
     if (judgement === 'refused') return 'This address is not public';
-    // What a name resolves to is judged when it is dialled.
+    // The addresses of a name are judged when a message is sent.
     const mayBePrivate =
       judgement === 'private' || (literal === undefined && this.#allowed.length > 0);
     return url.protocol === 'https:' || mayBePrivate ? undefined : 'Must be an https:// address';
@@ -114,9 +114,9 @@ export function ownAddresses(): readonly string[] {
   );
 }
 
-/** Returns the address of a URL whose host is one, in whatever form it was written; else undefined. */
+/** Returns the host of a URL if it is an IP address, in any notation; else undefined. */
 export function literalOf({ hostname }: URL): string | undefined {
-  // The parser has brought decimal, octal, hexadecimal and short forms to four numbers.
+  // The URL parser has converted decimal, octal, hexadecimal and short forms to four numbers.
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   return ipaddr.isValid(host) ? host : undefined;
 }
@@ -126,7 +126,7 @@ function isPublic(address: Address): boolean {
   return isIn(address, [GLOBAL_IPV6]) && !isIn(address, SPECIAL_IPV6);
 }
 
-/** Returns the address of IPv4 that one of IPv6 carries: mapped, compatible, NAT64 or 6to4. */
+/** Returns the IPv4 address that an IPv6 address embeds: mapped, compatible, NAT64 or 6to4. */
 function embeddedIn(address: Address): ipaddr.IPv4 | undefined {
   if (address instanceof ipaddr.IPv4) return undefined;
   const form = EMBEDDING.find(({ network }) => isIn(address, [network]));

@@ -1,7 +1,6 @@
-// Sends deliveries from the ledger, and mails to people: messages of each destination in order, destinations
-// side by side. Every node drives; a lease keeps two of them from sending to one destination at once. A node
-// that dies leaves its messages waiting, and another one sends them again when the lease has ended: with the
-// same ids.
+// Sends deliveries from the ledger, and mails to people: the messages of one destination in order, several
+// destinations at a time. Every node does; a lease prevents two from sending to one destination at once. When
+// the lease of a node that has died ends, another node sends its unfinished messages, with the same ids.
 
 import type { DeliveryTry } from '../contract/notification.ts';
 import { periodic, tellFault } from '../flow/periodic.ts';
@@ -14,37 +13,37 @@ import { afterTry, retryMs, type TryOutcome } from './delivery-state.ts';
 import { DIAL_MS_MAX } from './dialer.ts';
 import type { SendMessage } from './send-message.ts';
 
-/** Milliseconds between two looks for what is due. */
+/** Milliseconds between two queries for due messages. */
 const TURN_INTERVAL_MS = 500;
 /**
- * Maximum number of destinations that are sent to at a time: prompt ones, and slow ones, which are those that
- * fail and those that take long. The ledger shares each kind of places among the organizations, so that a
- * message to a prompt receiver waits for no slow one.
+ * Maximum number of destinations that are sent to at a time: prompt ones, and slow ones, whose last tries
+ * failed or took long. They are counted apart, so that a message to a prompt receiver waits for no slow one;
+ * the ledger shares the places of each kind among the organizations.
  */
 const PROMPT_MAX = 48;
 const SLOW_MAX = 16;
 /** Maximum number of mails to people that are sent at a time. */
 const MAILS_MAX = 8;
-/** Longest time for a try, in milliseconds: more than sending may take, so that one that hangs ends too. */
+/** Maximum milliseconds for a try: more than sending may take, so that it ends a try that hangs. */
 const TRY_MS_MAX = DIAL_MS_MAX + 1000;
-/** Longest time for a try, with what is around it, in milliseconds; then another node may send. */
+/** Milliseconds of a lease: a try with its calls of the ledger. After that, another node may send. */
 const LEASE_MS = 13_000;
-/** Messages of a destination, and milliseconds, after which others get its place. */
+/** Maximum number of messages of a destination, and of milliseconds, before another one gets its place. */
 const IN_A_ROW_MAX = 50;
 const IN_A_ROW_MS_MAX = 2000;
-/** Milliseconds between two looks for what is too old, and at what waits. */
+/** Milliseconds between two sweeps, which delete old messages and count waiting ones. */
 const SWEEP_MS = 15_000;
 const SWEPT_AT_A_TIME_MAX = 500;
-/** Longest wait of a stop for messages on their way, in milliseconds. */
+/** Maximum milliseconds for which `stop` waits for messages that are being sent. */
 const STOP_MS_MAX = 1000;
 
-/** Outcome of a try that did not end in its time. */
+/** Outcome of a try that took longer than `TRY_MS_MAX`. */
 const HUNG: TryOutcome = {
   kind: 'failed',
   status: null,
   error: `Not sent within ${TRY_MS_MAX / 1000} s`,
 };
-/** Counted from the start, so that the first of each is seen as an increase. */
+/** Outcomes whose counters start at 0, so that monitoring sees the first of each as an increase. */
 const OUTCOMES = ['delivered', 'failed', 'dropped'] as const;
 
 export type DeliveryDriverDependencies = {
@@ -61,14 +60,14 @@ export type DeliveryDriverDependencies = {
     | 'recordMail'
   >;
   readonly send: Pick<SendMessage, 'toDestination' | 'toPerson'>;
-  /** Name of this process, which no other has. */
+  /** Unique name of this process, which holds the leases. */
   readonly holder: string;
-  /** Base URL of the console, for links in messages that no node has tried to send. */
+  /** Base URL of the console for links in messages; a message keeps the URL of its first try. */
   readonly consoleUrl: string;
   readonly metrics: Pick<Metrics, 'faults' | 'notifications'>;
   readonly log: Log;
   readonly now: () => number;
-  /** 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 };
 
@@ -76,7 +75,7 @@ export class DeliveryDriver {
   private readonly loop = periodic(() => this.turn(), {
     ...{ everyMs: TURN_INTERVAL_MS, firstMs: 0 },
   });
-  /** Destinations that are sent to, and mails. */
+  /** Destinations that this process is sending to, by id; `mails`: mails that it is sending, by id. */
   private readonly running = new Map<
     string,
     LeasedDestination & { readonly work: Promise<void> }
@@ -84,7 +83,7 @@ export class DeliveryDriver {
   private readonly mails = new Map<string, Promise<void>>();
   private sweptAt = Number.NEGATIVE_INFINITY;
   private sweeping: Promise<void> | undefined;
-  /** Messages that wait, and for how long the oldest does, as of the last look. */
+  /** Number of waiting messages, and the age of the oldest one, as of the last sweep. */
   waiting = { count: 0, oldestMs: 0 };
 
   /** Sends until `stop`. */
@@ -94,13 +93,13 @@ export class DeliveryDriver {
     for (const outcome of OUTCOMES) dependencies.metrics.notifications.add(outcome, 0);
   }
 
-  /** Stops; messages on their way have a moment to arrive, else they are sent again. */
+  /** Stops, after up to a second for messages that are being sent: unfinished ones are sent again later. */
   async stop(): Promise<void> {
     await this.loop.stop();
     await withinTime(this.settle(), STOP_MS_MAX);
   }
 
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no message is being sent and no sweep runs. */
   async settle(): Promise<void> {
     while (this.running.size + this.mails.size > 0 || this.sweeping !== undefined) {
       const works = [...this.running.values()].map(({ work }) => work);
@@ -108,7 +107,7 @@ export class DeliveryDriver {
     }
   }
 
-  /** Begins to send what is due, as far as there is room, and to sweep beside it. Never rejects. */
+  /** Begins to send due messages, as many as places are free, and a sweep at the same time. Never rejects. */
   async turn(): Promise<void> {
     this.sweeping ??= this.sweep().finally(() => {
       this.sweeping = undefined;
@@ -145,13 +144,13 @@ export class DeliveryDriver {
         if (this.loop.isStopped) break;
         const askedAt = now();
         const due = await ledger.nextDelivery(id, holder, terms);
-        // After a long wait the lease could end before the try does.
+        // If the ledger took long, the lease could end before the try.
         if (due === undefined || now() - askedAt > LEASE_MS - TRY_MS_MAX) break;
         await this.deliver(due);
       }
       await ledger.releaseDestination(id, holder);
     } catch (error) {
-      // The lease ends by itself.
+      // The lease is not released: it ends by itself.
       this.report(error);
     }
   }
@@ -163,7 +162,7 @@ export class DeliveryDriver {
     const tried = tryOf(outcome, startedAt, now());
     const next = afterTry(due, outcome, random());
     if (next.kind === 'disable') {
-      // First, so that a node that dies between the two finds the message still waiting.
+      // Before `recordTry`: if this node dies in between, the message still waits, and another node tries it.
       const wasOn = await ledger.disableDestination(due.destinationId, next.why);
       if (wasOn)
         log.warn({ destination: due.destinationId, why: next.why }, 'a destination was disabled');
@@ -207,8 +206,8 @@ export class DeliveryDriver {
   }
 
   /**
-   * Drops what is too old, and counts what waits, which takes seconds where one organization has millions of
-   * messages: no other waits for it. Never rejects.
+   * Deletes messages that are too old, and counts those that wait. That takes seconds if an organization has
+   * millions, so sending does not wait for it. Never rejects.
    */
   private async sweep(): Promise<void> {
     const { ledger, metrics, now } = this.dependencies;
@@ -217,7 +216,7 @@ export class DeliveryDriver {
     try {
       const { deleted, dropped } = await ledger.dropOldMessages(SWEPT_AT_A_TIME_MAX);
       metrics.notifications.add('dropped', dropped);
-      // More is left.
+      // There are more old messages: the next turn continues.
       if (deleted === SWEPT_AT_A_TIME_MAX) this.sweptAt = Number.NEGATIVE_INFINITY;
       this.waiting = await ledger.countWaitingMessages();
     } catch (error) {

@@ -1,4 +1,4 @@
-// What follows from a try of a delivery: done, tried again, or the end of its destination. Pure.
+// Decides what follows a try of a delivery: it is done, is tried again, or its destination is disabled. Pure.
 
 /** What a receiver did with a message. */
 export type TryOutcome =
@@ -8,17 +8,17 @@ export type TryOutcome =
       readonly status: number | null;
       /** What went wrong, in words. */
       readonly error: string;
-      /** Milliseconds that the receiver asks for; undefined if it does not. */
+      /** Milliseconds that the receiver asks the service to wait; undefined if it does not ask. */
       readonly retryAfterMs?: number | undefined;
-      /** The receiver says that it is gone for good. */
+      /** Whether the receiver says that it is gone for good. */
       readonly isGone?: boolean;
     };
 
-/** How far a delivery and its destination are before a try. */
+/** State of a delivery and its destination before a try. */
 export type DeliveryProgress = {
-  /** Failed tries since it was sent anew. */
+  /** Number of failed tries since the delivery was created, or sent again by a person. */
   readonly failures: number;
-  /** Milliseconds since the destination's first failure after its last success; null while it works. */
+  /** Milliseconds since the destination's first failure after its last success; null if there is none. */
   readonly failingMs: number | null;
 };
 
@@ -30,18 +30,18 @@ export type AfterTry =
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Delays after the first failures; later ones have the last delay. */
+/** Delays after the first failures, in order; after further ones, the last delay applies. */
 const RETRY_MS = [
   ...[5 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS],
   ...[2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS],
 ];
-/** Share by which a delay is longer at random, so that what failed together is not tried together. */
+/** Maximum share of a delay added at random, so that deliveries which failed together are tried apart. */
 const JITTER = 0.1;
 const RETRY_AFTER_MS_MAX = HOUR_MS;
 /** Time without a success after which a destination is disabled. */
 const FAILING_MS_MAX = 5 * 24 * HOUR_MS;
 
-/** Returns the delay after so many failures, at least 1. `random`: 0 to 1. */
+/** Returns the delay in milliseconds after the given number of failures, at least 1. `random`: 0 to 1. */
 export function retryMs(failures: number, random: number): number {
   const delay = RETRY_MS[Math.min(failures, RETRY_MS.length) - 1] ?? 0;
   return Math.round(delay * (1 + JITTER * random));

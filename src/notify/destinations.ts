@@ -1,5 +1,5 @@
-// Administration of the destinations of notifications: their addresses and secrets, tests, and what became of
-// the messages to them. Who delivers the messages is another matter (docs/architecture.md).
+// Administration of the destinations of notifications: addresses, secrets, recipients, tests and repeated
+// messages. `delivery-driver.ts` sends the messages.
 
 import type { ResealedSecrets } from '../contract/console.ts';
 import {
@@ -35,7 +35,7 @@ type Counter = Pick<Engine, 'countRequest'>;
 
 type DestinationsDependencies = {
   readonly ledger: Ledger;
-  /** Encryption of secrets; without SECRET_KEY undefined, and there can be no webhook. */
+  /** Encryption of secrets; undefined without SECRET_KEY: then no webhook can be added. */
   readonly box: SecretBox | undefined;
   readonly engine: Counter;
   /** Counter of this node alone, used while the engine is unavailable. */
@@ -47,7 +47,7 @@ type DestinationsDependencies = {
   readonly recipients: Pick<Recipients, 'makeLink'>;
 };
 
-/** Destination as an owner asks for it; `kind` decides which address it has. */
+/** Destination as an owner asks for it; `kind` decides whether `url` or `to` is required. */
 export type AskedDestination = Omit<NewDestination, 'organizationId' | 'url' | 'to' | 'link'> & {
   readonly url?: string | undefined;
   readonly to?: string | undefined;
@@ -65,8 +65,8 @@ export class Destinations {
   }
 
   /**
-   * Adds a destination; only the answer for a webhook has its secret, this once. A recipient who is no member
-   * gets a link, below the base URL of the console.
+   * Adds a destination. For a webhook, only this answer contains its secret. For a recipient of mails who is
+   * no member, a link is created below `base`, the base URL of the console, and mailed.
    */
   async add(
     organizationId: string,
@@ -85,7 +85,7 @@ export class Destinations {
     return isFailure(made) ? made : { ...made, ...issued.shown() };
   }
 
-  /** Changes a destination; only the answer to a new address of a webhook has its new secret. */
+  /** Changes a destination. A webhook with another URL gets a new secret, which only this answer contains. */
   async update(
     id: string,
     change: Omit<DestinationChange, 'link'>,
@@ -105,7 +105,7 @@ export class Destinations {
     return isFailure(changed) ? changed : { ...changed, ...issued.shown() };
   }
 
-  /** Makes the link for the new recipient of a destination; undefined where it has no new one. */
+  /** Creates the link for the new recipient of a destination; undefined if the recipient stays the same. */
   private async linkOf(
     id: string,
     to: string | undefined,
@@ -118,7 +118,7 @@ export class Destinations {
     return this.linkFor(organizationId, to, base);
   }
 
-  /** Makes the link for a recipient; undefined for a member, who needs none. */
+  /** Creates the link for a recipient; undefined for a member, who needs none, and if no mail can be sent. */
   private async linkFor(
     organizationId: string,
     to: string,
@@ -129,7 +129,7 @@ export class Destinations {
     return recipients.makeLink(organizationId, to, base);
   }
 
-  /** Mails another link to a recipient who has not confirmed; the one before ends. */
+  /** Mails another link to a recipient who has not confirmed; the former link becomes invalid. */
   async sendLink(
     id: string,
     { organizationId, actor }: { readonly organizationId: string; readonly actor: Actor },
@@ -147,7 +147,7 @@ export class Destinations {
     return isFailure(link) ? link : ledger.renewRecipientLink(id, link, actor);
   }
 
-  /** Gives a webhook a new secret; the one before signs as well for a day. */
+  /** Gives a webhook a new secret. For a day, messages are signed with the former one as well. */
   async rotate(id: string, actor: Actor): Promise<Outcome<{ readonly secret: string }>> {
     if (this.dependencies.box === undefined) return fail('secretKeyMissing');
     const issued = this.issue();
@@ -158,7 +158,7 @@ export class Destinations {
     return { secret };
   }
 
-  /** Sends a test, at most ten in a minute together with what is sent again. */
+  /** Sends a test message: at most ten per minute, together with messages that are sent again. */
   async test(
     id: string,
     actor: Actor,
@@ -169,7 +169,7 @@ export class Destinations {
     return isFailure(delivery) ? delivery : { delivery };
   }
 
-  /** Sends a message again, with the id that it had. */
+  /** Sends a message again, with the same id. */
   async sendAgain(
     id: string,
     deliveryId: string,
@@ -181,7 +181,7 @@ export class Destinations {
     return isFailure(delivery) ? delivery : { delivery };
   }
 
-  /** Returns what makes a secret when the ledger asks for one, and the secret that it made, to be shown. */
+  /** Returns `seal`, with which the ledger creates an encrypted secret, and `shown`, which returns it. */
   private issue() {
     const { box } = this.dependencies;
     let secret: string | undefined;
@@ -227,18 +227,18 @@ export class Destinations {
   }
 }
 
-/** Returns the owner under which a destination's secret is sealed. */
+/** Returns the owner that a destination's secret is encrypted for. */
 export function destinationOwner(id: string): string {
   return `destination:${id}`;
 }
 
-/** What sealing again needs of the ledger. */
+/** Calls of the ledger that `resealDestinations` needs. */
 export type DestinationSecretsLedger = Pick<
   Ledger,
   'listDestinationSecrets' | 'replaceDestinationSecrets'
 >;
 
-/** Seals again the secrets of at most `countMax` destinations after an id, the former ones as well. */
+/** Encrypts again the present and former secrets of at most `countMax` destinations after the id `after`. */
 export async function resealDestinations(
   ledger: DestinationSecretsLedger,
   box: SecretBox,
@@ -258,7 +258,7 @@ export async function resealDestinations(
   return { resealed, unreadable, next: last === undefined ? null : `destinations/${last.id}` };
 }
 
-/** Returns the secrets under the first key; undefined if no key opens the present one. */
+/** Returns the secrets encrypted under the first key; undefined if no key decrypts the present one. */
 function resealedBy(box: SecretBox, secrets: DestinationSecrets): DestinationSecrets | undefined {
   const owner = destinationOwner(secrets.id);
   const reseal = (sealed: string): string | undefined => {

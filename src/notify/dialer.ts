@@ -1,6 +1,6 @@
-// Sends a request to an address that others have chosen. The name is resolved once, every address is judged,
-// and exactly those are dialled: a name that resolves otherwise a moment later reaches nothing else. No
-// redirect is followed, no proxy used, no connection kept.
+// Sends a request to a URL that others have chosen. It resolves the name once, judges every IP address, and
+// connects to exactly these: a name that resolves to others a moment later has no effect. It follows no
+// redirect, uses no proxy and keeps no connection.
 
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
@@ -9,18 +9,18 @@ import { callOut, LateAnswer, type OutgoingAnswer } from '../flow/outgoing-call.
 import { withinTime } from '../flow/within-time.ts';
 import { type AddressJudge, literalOf } from './address-judgement.ts';
 
-/** Longest time for a request in all, in milliseconds: name, connection, TLS, answer. */
+/** Maximum milliseconds for a whole request: name, connection, TLS and answer. */
 export const DIAL_MS_MAX = 10_000;
-/** Bytes of an answer that are read; the connection is closed then. */
+/** Maximum number of bytes read of an answer; the connection is closed after them. */
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** Bytes of an answer that are kept, for the log of tries. */
+/** Maximum number of bytes of an answer that are returned, for the list of tries. */
 const KEPT_BYTES_MAX = 256;
-/** Options that try one address after the other, each for so many milliseconds before the next. */
+/** Options that try the IP addresses one after the other, each for 2 s before the next. */
 const CONNECT_OPTIONS = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2000 };
 const RESOLVE_MS_MAX = 2000;
 const RESOLVE_TRIES = 2;
 
-/** What came of a request: an answer of any status, or in words why there is none. */
+/** Outcome of a request: an answer of any status, or the reason in words why there is none. */
 export type Answer =
   | { readonly status: number; readonly retryAfter: string | undefined; readonly text: string }
   | { readonly status: undefined; readonly error: string };
@@ -31,13 +31,13 @@ export type DialRequest = {
   readonly body: string;
 };
 
-/** Resolves a name to all of its addresses; rejects with an error of DNS. */
+/** Resolves a name to all of its IP addresses; rejects with an error of DNS. */
 export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
 
 export type DialerDependencies = {
   readonly judge: AddressJudge;
   readonly resolve: ResolveName;
-  /** Certificates that count beside those of Node, for tests. */
+  /** Certificate authorities trusted in place of those of Node, for tests. */
   readonly ca?: string;
   /** Default: `DIAL_MS_MAX`. */
   readonly timeoutMs?: number;
@@ -50,7 +50,7 @@ export class Dialer {
     this.#dependencies = dependencies;
   }
 
-  /** Posts a body. Never rejects: what goes wrong is an answer in words, without the secrets of the URL. */
+  /** Posts a body. Never rejects: an error is returned in words, without secrets that the URL contains. */
   async post({ url, headers, body }: DialRequest): Promise<Answer> {
     const timeoutMs = this.#dependencies.timeoutMs ?? DIAL_MS_MAX;
     const late: Answer = { status: undefined, error: `No answer within ${timeoutMs / 1000} s` };
@@ -74,7 +74,7 @@ export class Dialer {
     return await this.#dependencies.resolve(target.hostname);
   }
 
-  /** One address that is refused refuses the name: an attacker could choose which one is dialled. */
+  /** Refuses a name if any of its IP addresses is refused: an attacker could choose which one is used. */
   #refuse(target: URL, addresses: readonly LookupAddress[]): string | undefined {
     const judgements = addresses.map(({ address }) => this.#dependencies.judge.judge(address));
     if (judgements.length === 0) return 'The name has no address';
@@ -91,7 +91,7 @@ export class Dialer {
     return callOut({
       ...{ url: target, method: 'POST', body, timeoutMs, answerBytesMax: ANSWER_BYTES_MAX },
       headers,
-      // The status counts also when the receiver breaks off what it says about it.
+      // The status counts even if the receiver breaks off the body.
       isPartEnough: true,
       connection: { lookup: lookupIn(addresses), ...CONNECT_OPTIONS, ...(ca && { ca }) },
     });
@@ -105,7 +105,7 @@ type Sending = {
   readonly timeoutMs: number;
 };
 
-/** Answers the look-ups of a connection with what was judged. */
+/** Returns a look-up function for a connection that answers with the judged addresses. */
 function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses;
@@ -133,18 +133,18 @@ const WORDS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The head of the answer is too large',
 };
 
-/** Says in words what went wrong; the messages of Node name hosts, and never paths. */
+/** Returns the words for an error; messages of Node contain host names, but never paths of URLs. */
 function wordsOf(error: unknown): string {
-  // Of several addresses, each with its error, the first one's is said.
+  // An AggregateError has one error for each IP address: the first one counts.
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const { code = '', message } = first as Partial<NodeJS.ErrnoException>;
   return WORDS[code] || message || 'The request failed';
 }
 
 /**
- * Returns the resolver of the service. It asks the servers of the system by itself: Node has two threads for
- * the system's own resolver, which two slow names would hold up for all others. Where the operator allows
- * networks of the service's own, names of the system count as well (`/etc/hosts`, search domains).
+ * Returns the resolver of the service. It asks the name servers directly, because Node has two threads for
+ * the system's own resolver, and two slow names would block all others. If the operator allows private
+ * networks (`knowsSystemNames`), it falls back to the system's names (`/etc/hosts`, search domains).
  */
 export function createResolver(knowsSystemNames: boolean): ResolveName {
   return async (name) => {
@@ -155,7 +155,7 @@ export function createResolver(knowsSystemNames: boolean): ResolveName {
   };
 }
 
-/** Asks for both families; one of them is enough. */
+/** Asks for the addresses of IPv4 and IPv6; rejects only if there are none of either. */
 async function askServers(name: string): Promise<readonly LookupAddress[]> {
   const resolver = new Resolver({ timeout: RESOLVE_MS_MAX, tries: RESOLVE_TRIES });
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);

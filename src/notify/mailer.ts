@@ -1,23 +1,23 @@
-// Sends mails by the operator's SMTP server, each on a connection of its own.
+// Sends mails through the operator's SMTP server, each on a new connection.
 
 import { withinTime } from '../flow/within-time.ts';
 import type { MailText } from './message.ts';
 
-/** Longest time for a mail in all, in milliseconds. */
+/** Maximum milliseconds for sending a mail, from the connection to the server's answer. */
 const MAIL_MS_MAX = 10_000;
-/** Longest examination of a server. */
+/** Maximum milliseconds for examining a server. */
 const EXAMINE_MS_MAX = 5000;
-/** An address as a header has it: no list, no name, no line break. */
+/** One bare address, without a name, that is safe in a header: no list, no line break. */
 const ADDRESS = /^[^\p{Cc}\s<>@",;]+@[^\p{Cc}\s<>@",;]+$/u;
 
 export type Mail = MailText & {
   /** Address of the recipient. */
   readonly to: string;
-  /** Name of the mail, the same at every try: mail programs take a second one for a copy. */
+  /** Id for the header `Message-ID`, the same at every try, so that mail programs recognise a duplicate. */
   readonly id: string;
 };
 
-/** How mails are sent: URL of the server, and the sender as in the header `From`. */
+/** Settings for sending mails: URL of the server, and the sender for the header `From`. */
 export type MailServer = { readonly smtpUrl: string; readonly from: string };
 
 export class Mailer {
@@ -27,26 +27,26 @@ export class Mailer {
     this.#server = server;
   }
 
-  /** Uses another server from the next mail on; undefined: none. */
+  /** Uses another server from the next mail on; undefined: mails can no longer be sent. */
   use(server: MailServer | undefined): void {
     this.#server = server;
   }
 
-  /** Sends a mail. Returns why it could not, in words; undefined once the server has taken it. */
+  /** Sends a mail. Returns undefined once the server has accepted it, else the reason in words. */
   async send({ to, subject, text, id }: Mail): Promise<string | undefined> {
     if (this.#server === undefined) return 'SMTP_URL is not set';
     if (!ADDRESS.test(to)) return 'The address of the recipient is none';
     const { smtpUrl, from } = this.#server;
     const domain = /@([^>\s]+)>?$/.exec(from)?.[1] ?? 'localhost';
-    // Loaded here, because it is a tenth of a node's start and few nodes send mails.
+    // Loaded only here, because loading it takes a tenth of a node's start and few nodes send mails.
     const { createTransport } = await import('nodemailer');
-    // Ends the connection too. What the server takes later counts as not sent: it is tried again.
+    // The abort also ends the connection. A mail that the server accepts later counts as failed all the same.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), MAIL_MS_MAX);
     try {
       await createTransport(termsOf(smtpUrl)).sendMail({
         ...{ from, to: { name: '', address: to }, subject, text, messageId: `<${id}@${domain}>` },
-        // So that absence notes are not sent back.
+        // So that no automatic reply, such as an absence note, comes back (RFC 3834).
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: late.signal,
       });
@@ -60,11 +60,11 @@ export class Mailer {
 }
 
 /**
- * Asks a server of mails for its greeting, and signs in where the URL has a user. Returns why that failed, in
- * words without the password; undefined if it would take mails.
+ * Connects to a mail server, and signs in if the URL has a user. Returns undefined if the server would accept
+ * mails, else the reason in words, without the password.
  */
 export async function examineMailServer(smtpUrl: string): Promise<string | undefined> {
-  // The transport's own `verify` cannot be ended: a byte now and then would hold its connection open.
+  // The transport's own `verify` has no deadline: a byte now and then would keep it waiting.
   const { default: SmtpTransport } = await import('nodemailer/lib/smtp-transport');
   const { default: SmtpConnection } = await import('nodemailer/lib/smtp-connection');
   const { options } = new SmtpTransport(termsOf(smtpUrl, EXAMINE_MS_MAX));
@@ -91,12 +91,12 @@ function termsOf(url: string, dnsTimeout = MAIL_MS_MAX) {
   return {
     ...{ url, connectionTimeout: MAIL_MS_MAX, greetingTimeout: MAIL_MS_MAX },
     ...{ socketTimeout: MAIL_MS_MAX, dnsTimeout },
-    // Texts of mails are never read from files or addresses.
+    // Contents of mails are never read from files or URLs.
     ...{ disableFileAccess: true, disableUrlAccess: true },
   };
 }
 
-/** Says what the server answered; else what went wrong on the way. Neither has the password. */
+/** Returns the server's answer, or else the message of the error. Neither contains the password. */
 function wordsOf(error: unknown): string {
   const { response, message } = error as { readonly response?: string; readonly message?: string };
   return response || message || 'The mail could not be sent';

@@ -1,18 +1,18 @@
-// Messages about an event, in the form of each kind of destination: the body of a webhook, the text of Slack,
-// the subject and text of a mail. All have the address of the page that shows more.
+// Messages about an event, in the form of each kind of destination: the body of a webhook, the text for
+// Slack, the subject and text of a mail. Each contains the URL of the console's page about the event.
 
 import { eventPath, type NotificationEvent } from '../contract/notification.ts';
 import { eventSentence } from '../words/event-sentence.ts';
 
-/** Longest subject of a mail, in characters. */
+/** Maximum length of the subject of a mail. */
 const SUBJECT_LENGTH_MAX = 200;
 
-/** Returns the address of the page about an event. `consoleUrl` is the base URL of the console. */
+/** Returns the URL of the page about an event. `consoleUrl` is the base URL of the console. */
 function pageUrl(event: NotificationEvent, consoleUrl: string): string {
   return consoleUrl + eventPath(event);
 }
 
-/** Returns the body of a webhook, as Standard Webhooks recommend it. */
+/** Returns the body of a webhook, as Standard Webhooks recommends. */
 export function webhookBody(event: NotificationEvent, consoleUrl: string): string {
   const { type, timestamp, data } = event;
   return JSON.stringify({ type, timestamp, data: { ...data, url: pageUrl(event, consoleUrl) } });
@@ -25,8 +25,8 @@ export function slackBody(event: NotificationEvent, consoleUrl: string): string 
 }
 
 /**
- * Escapes what Slack would take for a link, a mention or a command: these three characters, and no others.
- * Mattermost and Discord take `@channel` in plain text for a mention, unless something stands behind the @.
+ * Escapes what Slack would take for a link, a mention or a command: `&`, `<` and `>`, as Slack asks.
+ * Mattermost and Discord take `@channel` in plain text for a mention, so a zero-width space follows the `@`.
  */
 function escapeSlack(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -38,7 +38,7 @@ const HOW_TO_STOP =
 
 export type MailText = { readonly subject: string; readonly text: string };
 
-/** Returns a mail about an event; one to an address that confirmed a link says how to stop. */
+/** Returns a mail about an event. If the recipient confirmed a link (`isConfirmed`), it says how to stop. */
 export function eventMail(
   event: NotificationEvent,
   consoleUrl: string,

@@ -1,61 +1,61 @@
-// Mails to people that belong to no destination: invitations, links to a new password, and news of the ways
-// into their accounts. They wait in the ledger encrypted, because their links open something.
+// Mails to people that belong to no destination: invitations, links for a new password, confirmations, and
+// news about sign-ins to their accounts. The ledger stores them encrypted, because their links grant access.
 
 import { randomBytes } from 'node:crypto';
 import type { MailKind, NewMail } from '../store/delivery-ledger.ts';
 import type { MailText } from './message.ts';
 
-/** Time after which what happened to an account is no news, in milliseconds. */
+/** Milliseconds after an event of an account until which a mail about it is worth sending. */
 const NEWS_MS = 86_400_000;
 
 /** Mail to a person. */
 type PersonMail = MailText & { readonly to: string };
 
-/** Encrypts a text for an owner, and decrypts it: undefined if no key fits. */
+/** Encrypts a text for an owner. `Unseal` decrypts it; undefined if no key fits. */
 type Seal = (text: string, owner: string) => string;
 export type Unseal = (sealed: string, owner: string) => string | undefined;
 
-/** Returns a mail as the ledger keeps it. `expiresAt`: RFC 3339. */
+/** Returns a mail, encrypted, for the ledger to store. `expiresAt`: RFC 3339. */
 function sealMail(seal: Seal, kind: MailKind, mail: PersonMail, expiresAt: string): NewMail {
   const id = `mail_${randomBytes(12).toString('hex')}`;
   return { id, kind, sealed: seal(JSON.stringify(mail), id), expiresAt };
 }
 
-/** Returns a mail that the ledger kept; undefined if the key is another by now. */
+/** Decrypts a mail from the ledger; undefined if the key has been changed. */
 export function unsealMail(
   unseal: Unseal,
   { id, sealed }: Pick<NewMail, 'id' | 'sealed'>,
 ): PersonMail | undefined {
   const text = unseal(sealed, id);
-  // `sealMail` wrote it.
+  // `sealMail` wrote this JSON.
   return text === undefined ? undefined : (JSON.parse(text) as PersonMail);
 }
 
 /**
- * Writes mails to people, for the ledger to store together with what they tell; without a server of mails,
- * none. They are sent in the background.
+ * Writes mails to people. The ledger stores each in the transaction of the change that it reports, and a
+ * background process sends it. Without a mail server, every method returns undefined.
  */
 export class PeopleMails {
   readonly #seal: Seal | undefined;
 
-  /** `seal`: undefined if no mails are sent, without a server of mails or a key to encrypt them with. */
+  /** `seal`: undefined if no mails are sent, as without a mail server or without SECRET_KEY. */
   constructor(seal: Seal | undefined) {
     this.#seal = seal;
   }
 
-  /** Has the link of an invitation, which is of use until `expiresAt` (RFC 3339). */
+  /** Returns a mail with the link of an invitation, which expires at `expiresAt` (RFC 3339). */
   invitation(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = `You are invited to an organization. This link says which, and works once:\n\n${url}\n`;
     return this.#write('invitation', { to, subject: 'You are invited to Sluice', text }, expiresAt);
   }
 
-  /** Has the link that sets a new password, which is of use until `expiresAt` (RFC 3339). */
+  /** Returns a mail with the link that sets a new password, which expires at `expiresAt` (RFC 3339). */
   reset(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = `With this link you set a new password for ${to}. It works once:\n\n${url}\n`;
     return this.#write('password-reset', { to, subject: 'Set a new password', text }, expiresAt);
   }
 
-  /** Asks an address that is no member's whether it wants the notifications of an organization. */
+  /** Returns a mail that asks a person who is no member to confirm notifications of an organization. */
   recipient(to: string, url: string, expiresAt: string): NewMail | undefined {
     const text = [
       `An organization wants to mail its notifications to ${to}. This link says which:`,
@@ -67,7 +67,7 @@ export class PeopleMails {
     return this.#write('confirmation', { to, subject, text: `${text}\n` }, expiresAt);
   }
 
-  /** Tells of a sign-in from a browser that the account was not used with before. */
+  /** Returns a mail about a sign-in from a browser in which the account was not used before. */
   signIn(to: string, address: string, atMs: number): NewMail | undefined {
     return this.#tell(to, 'Sign-in from a new browser', atMs, {
       what: `Your account ${to} was signed in to from a new browser, address ${address}`,
@@ -75,7 +75,7 @@ export class PeopleMails {
     });
   }
 
-  /** Tells of a passkey that a session of the account has added or removed. */
+  /** Returns a mail about a passkey that a session of the account has added or removed. */
   passkey(to: string, deed: 'added' | 'removed', atMs: number): NewMail | undefined {
     const [place, todo] =
       deed === 'added'
@@ -87,7 +87,7 @@ export class PeopleMails {
     });
   }
 
-  /** Tells of a link that removes the account's passkeys. */
+  /** Returns a mail about a link that removes the account's passkeys: it was created, or used. */
   recovery(to: string, deed: 'made' | 'used', atMs: number): NewMail | undefined {
     const what =
       deed === 'made'

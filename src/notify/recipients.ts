@@ -1,5 +1,5 @@
-// Recipients of notifications by mail who are no members: each gets a link, and mails only after a person has
-// confirmed on its page. Programs that look into mails open links, so opening alone confirms nothing.
+// Recipients of notifications by mail who are no members: each is mailed a link, and gets notifications only
+// after confirming on its page. Opening the link does not confirm, because mail scanners open links too.
 
 import type { OneTimeLinks } from '../access/one-time-links.ts';
 import type { LoginThrottle } from '../access/sign-in-limits.ts';
@@ -20,8 +20,8 @@ export class Recipients {
   constructor(private readonly dependencies: RecipientsDependencies) {}
 
   /**
-   * Makes the link for an address, below the base URL of the console, within the limits of an organization
-   * and of the address over all organizations; undefined if no mail can be sent.
+   * Creates the link for an address, below `base`, the base URL of the console, within the limit of links of
+   * the organization and that of the address over all organizations. Undefined if no mail can be sent.
    */
   async makeLink(
     organizationId: string,
@@ -37,7 +37,7 @@ export class Recipients {
     return limited ?? { hash: stored.tokenHash, to, expiresAt: stored.expiresAt, mail };
   }
 
-  /** Confirms the address of a link, or stops the mails to it; the link cannot confirm it again then. */
+  /** Confirms the address of a link, or stops its mails; after a stop, the link cannot confirm it again. */
   async answer(token: string, wanted: boolean, address: string): Promise<Outcome<NoContent>> {
     const { ledger, links, now } = this.dependencies;
     const found = await links.read('recipient', token, address);

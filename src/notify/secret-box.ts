@@ -1,6 +1,6 @@
 // Encryption of secrets at rest with a key outside the database, so that a copy of the database reveals none
 // of them. AES-256-GCM with the owner of the secret as associated data: a secret copied to another row cannot
-// be decrypted. During a change of keys there are several: the first seals, all open.
+// be decrypted. During a change of keys there are several: the first one encrypts, all of them decrypt.
 
 import {
   createCipheriv,
@@ -14,11 +14,11 @@ import {
 /** A decrypted secret. */
 export type OpenedSecret = {
   readonly secret: string;
-  /** Whether it was sealed under the first key. */
+  /** Whether it was encrypted under the first key. */
   readonly isUnderFirst: boolean;
 };
 
-/** Version of the sealed format, at the beginning of every sealed text. */
+/** Version of the format, at the beginning of every encrypted text. */
 const VERSION = 'v1';
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -31,9 +31,9 @@ const TAG_BYTES = 16;
 const SALT = 'sluice secret box v1';
 
 export class SecretBox {
-  /** Derived keys by their setting value, in the order of the setting. */
+  /** Encryption keys by the value of SECRET_KEY that each is derived from, in the order of the setting. */
   #keys: ReadonlyMap<string, Buffer>;
-  /** Cached keys for other purposes by purpose: each answer to an edge needs some. */
+  /** Derived keys by their purpose, cached because each answer to an edge needs some. */
   readonly #derived = new Map<string, readonly Buffer[]>();
 
   /**
@@ -44,7 +44,7 @@ export class SecretBox {
     this.#keys = new Map(secretKeys.map((key) => [key, scryptSync(key, SALT, KEY_BYTES)]));
   }
 
-  /** Replaces the keys; resolves when the new ones are in use. Derives them off the main thread. */
+  /** Replaces the keys, which it derives off the main thread; resolves when the new ones are in use. */
   async use(secretKeys: readonly string[]): Promise<void> {
     const derived = secretKeys.map(
       async (key) => [key, this.#keys.get(key) ?? (await deriveKey(key))] as const,
@@ -65,9 +65,9 @@ export class SecretBox {
   }
 
   /**
-   * Derives a key of 32 bytes for another purpose from each key (HKDF, RFC 5869), in the order of the
-   * setting. None reveals another, or what was sealed. Returns the same array until the setting changes;
-   * `purpose` is a constant of the caller.
+   * Derives from each key one of 32 bytes for another purpose (HKDF, RFC 5869), in the order of the setting.
+   * A derived key reveals neither another key nor an encrypted secret. Returns the same array until the
+   * setting changes; `purpose` is a constant of the caller.
    */
   deriveKeys(purpose: string): readonly Buffer[] {
     const known = this.#derived.get(purpose);

@@ -1,4 +1,4 @@
-// Sends one message in the form of its destination, and says what came of it. It neither stores nor repeats.
+// Sends one message in the form of its destination, once, and returns the outcome, which it does not store.
 
 import { retryAfterMs } from '../flow/outgoing-call.ts';
 import type { DueDelivery, DueMail } from '../store/delivery-ledger.ts';
@@ -16,7 +16,7 @@ export type SendMessageDependencies = {
   readonly dialer: Pick<Dialer, 'post'>;
   readonly mailer: Pick<Mailer, 'send'>;
   readonly unseal: Unseal;
-  /** Returns the owner of a destination's secret, under which it is encrypted. */
+  /** Returns the owner that a destination's secret is encrypted for. */
   readonly ownerOf: (destinationId: string) => string;
   readonly now: () => number;
 };
@@ -83,7 +83,7 @@ function mailed(error: string | undefined): TryOutcome {
   return { kind: 'failed', status: null, error };
 }
 
-/** Only 2xx is a success: a redirect would lead elsewhere. */
+/** Returns the outcome of an answer. Only 2xx is a success: a redirect has not delivered the message. */
 function answered(answer: Answer, nowMs: number): TryOutcome {
   if (answer.status === undefined) return { kind: 'failed', status: null, error: answer.error };
   const { status, text, retryAfter } = answer;

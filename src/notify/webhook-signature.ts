@@ -1,13 +1,12 @@
-// Signatures of outgoing webhooks by the scheme of Standard Webhooks, version 1: receivers check them with
-// the libraries of that scheme.
+// Signatures of outgoing webhooks by Standard Webhooks, version 1, for which receivers find libraries.
 
 import { createHmac, randomBytes } from 'node:crypto';
 
 const SECRET_PREFIX = 'whsec_';
-/** Standard Webhooks asks for 24 to 64 bytes. */
+/** Length of a secret; Standard Webhooks asks for 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
-/** What is signed: the id of the event, the seconds since 1970 of this try, and the bytes of the body. */
+/** Signed parts of a message: id of the event, time of this try in seconds since 1970, and body. */
 export type SignedMessage = {
   readonly id: string;
   readonly timestampSeconds: number;
@@ -20,8 +19,8 @@ export function createWebhookSecret(): string {
 }
 
 /**
- * Returns the headers that sign a message: with two secrets, while one replaces the other, both sign, and
- * receivers accept either.
+ * Returns the headers that sign a message, with one signature for each secret: during a rotation there are
+ * two, and receivers accept either.
  */
 export function signatureHeaders(
   message: SignedMessage,

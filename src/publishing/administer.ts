@@ -19,7 +19,7 @@ import type { Actor, Changed } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
 export class Administer {
-  /** `areOrganizationsOpen`: every account may create organizations. */
+  /** `areOrganizationsOpen`: whether every account may create organizations, not only the operator. */
   constructor(
     private readonly ledger: Ledger,
     private readonly propagate: PropagateChange,
@@ -44,7 +44,7 @@ export class Administer {
     return this.propagating(await this.ledger.createChannel(app, name, actor), actor);
   }
 
-  /** Creates a key. Only this answer has its secret. */
+  /** Creates a key. Only this answer contains its secret. */
   async createKey(
     organizationId: string,
     name: string,
@@ -69,7 +69,7 @@ export class Administer {
   }
 }
 
-// Reads for the console that the ledger alone cannot answer: apps, channels and releases, with standings.
+// Reads of the console that need more than the ledger: apps, channels and releases with their standings.
 
 const DAY_MS = 86_400_000;
 
@@ -94,7 +94,7 @@ export class ViewConsole {
     return isFailure(channels) ? channels : { channels };
   }
 
-  /** Returns the channel's policy with its numbers of devices. */
+  /** Returns the channel's settings with its standing, its numbers of devices and its download URL. */
   async readChannel(app: OwnedApp, name: string, nowMs: number): Promise<Outcome<ChannelDetail>> {
     const channel = await this.ledger.readChannel(app, name);
     if (isFailure(channel)) return channel;
@@ -118,14 +118,14 @@ export class ViewConsole {
     if (isFailure(standings)) return standings;
     const releases = found.releases.flatMap(({ change: _, ...release }) => {
       const standing = standings.releases.get(release.id);
-      // It was withdrawn meanwhile.
+      // A release without a standing was withdrawn meanwhile.
       return standing === undefined ? [] : [{ ...release, standing }];
     });
     const { page, perPage } = wanted;
     return { ...found, releases, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
   }
 
-  /** Returns a release with its numbers of devices and its history. */
+  /** Returns a release with its standing, its numbers of devices and its history. */
   async readRelease(
     app: OwnedApp,
     channel: string,

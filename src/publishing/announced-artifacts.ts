@@ -1,5 +1,5 @@
-// Artifacts of a release that a code host announces: those files that devices can install. The answer names
-// the others, so that nobody has to learn from a device that a file is missing.
+// Artifacts of a release that a code host announces: the files that devices can install. The answer to the
+// code host names the other files, so that a missing artifact is noticed before devices need it.
 
 import { LIMIT } from '../contract/limit.ts';
 import { storableText } from '../contract/text.ts';
@@ -24,10 +24,10 @@ export type AnnouncedAsset = {
 const NAMES_MAX = 50;
 const NAME_LENGTH_MAX = 100;
 
-/** Returns the artifacts among files in order, up to the maximum number of a release. */
+/** Returns the artifacts among the files, in the same order, at most `LIMIT.artifactCountMax`. */
 export function announcedArtifacts(assets: readonly AnnouncedAsset[]): {
   readonly artifacts: readonly NewArtifact[];
-  /** Sentences on the files that are no artifacts. */
+  /** Sentences that name the files which are not among the artifacts. */
   readonly remarks: readonly string[];
 } {
   const targets = classifyAssets(assets.map(({ name }) => name));

@@ -1,4 +1,4 @@
-// Requests that wait for an approval: how they are shown, and how people decide about them.
+// Requests that wait for an approval: listing them, and deciding about them.
 
 import type { Principal } from '../access/api-keys.ts';
 import type { Effect } from '../contract/dry-run.ts';
@@ -26,7 +26,7 @@ export class Approvals {
     return isFailure(approval) ? approval : { approval: this.shown(approval) };
   }
 
-  /** Stores the effect of a new request, without the ids of devices; returns it as people see it. */
+  /** Stores the effect of a new request, without example devices; returns the request with its page's URL. */
   async storeEffect(approval: StoredApproval, effect: Effect | undefined): Promise<Approval> {
     if (effect === undefined) return this.shown(approval);
     const stored = { ...effect, examples: { gain: [], lose: [] } };
@@ -34,13 +34,13 @@ export class Approvals {
     return this.shown({ ...approval, effect: stored });
   }
 
-  /** Approves a request: `carryOut` makes its change. Returns the approval as it is then. */
+  /** Approves a request: `carryOut` runs the stored change. Returns the approval afterwards. */
   async approve(
     who: Principal,
     call: ApprovingCall,
     carryOut: () => Promise<Outcome<unknown>>,
   ): Promise<Outcome<{ readonly approval: Approval }>> {
-    // The ledger refuses every other actor; without this, it would make the change as its own.
+    // Without this check, `carryOut` would run the change as another actor's own, not as an approval.
     if (who.actor.kind !== 'account') return fail('forbidden', NO_PERSON);
     const carried = await carryOut();
     if (!isFailure(carried)) return this.find(who, call.id);
@@ -48,7 +48,7 @@ export class Approvals {
     return this.ledger.failApproval(call, who.actor, carried);
   }
 
-  /** Declines a request, which nobody can approve after that. */
+  /** Declines a request for good: nobody can approve it afterwards. */
   async decline(
     who: Principal,
     call: ApprovingCall,
@@ -65,7 +65,7 @@ export class Approvals {
 
 const NO_PERSON = 'Only a member may decide about this';
 
-/** Returns whether a stored call was refused for its text, before its change began. */
+/** Returns whether the body of a stored call was refused as invalid, before its change began. */
 function isUnread({ failure }: Failure): boolean {
   return failure === 'invalid';
 }

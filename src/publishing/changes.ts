@@ -1,6 +1,6 @@
-// Changes of what channels serve, as publishers make them: each is one ledger call in the mode that its call
-// asks for. What was changed is propagated before the answer; what devices would get of a change that was
-// tried, or that waits for an approval, is counted after the transaction, without its locks.
+// Changes that publishers make to what channels serve. Each is one ledger call, which makes the change, tries
+// it, or carries out an approval. A change is propagated before the answer. The effect of one that was tried,
+// or that waits for an approval, is measured after its transaction, so that no lock is held meanwhile.
 
 import type { Principal } from '../access/api-keys.ts';
 import { type Effect, type Finding, type RunnerEffect, warning } from '../contract/dry-run.ts';
@@ -31,15 +31,15 @@ export type ChangesDependencies = {
   readonly approvals: Pick<Approvals, 'storeEffect'>;
 };
 
-/** How a change is called. */
+/** Options of a call of `make`. */
 export type Calling = {
-  /** Operation by which the call is stored where it has to wait; undefined for what never waits. */
+  /** Operation and body to store if the call needs an approval; undefined for a change that never does. */
   readonly asks?: { readonly operation: AskedOperation; readonly body: object } | undefined;
-  /** Request that this carries out. */
+  /** Approved request whose change this call carries out. */
   readonly approves?: ApprovingCall | undefined;
   readonly reason?: string | undefined;
   readonly repeat?: RepeatableCall | undefined;
-  /** Whether to find what speaks against the release. */
+  /** Whether to look for findings in the release. */
   readonly isFinding?: boolean | undefined;
 };
 
@@ -48,11 +48,11 @@ export type Made<Value> = {
   readonly value: Value;
   /** Whether an earlier call with the same idempotency key made it. */
   readonly isRepeated: boolean;
-  /** What speaks against the release; undefined where nobody asked, or an earlier call made it. */
+  /** Findings in the release; undefined if the caller did not ask for them, or an earlier call made it. */
   readonly findings?: readonly Finding[];
 };
 
-/** A change that was rolled back, and what it would do. */
+/** Result of a dry run: a change that was rolled back, and what it would do. */
 export type Tried<Value> = {
   readonly value: Value;
   readonly seen: Seen;
@@ -61,13 +61,13 @@ export type Tried<Value> = {
   readonly runners: readonly RunnerEffect[];
 };
 
-/** App and channel that a change names; a promotion names the channel to publish on. */
+/** App and channel that the input of a change names; a promotion names the channel that it publishes on. */
 type Named = { readonly app?: string; readonly channel?: string | undefined };
 
 export class Changes {
   constructor(private readonly dependencies: ChangesDependencies) {}
 
-  /** Makes a change; resolves once this node serves it. One that has to wait is stored as a request. */
+  /** Makes a change; resolves once this node serves it. One that needs an approval is stored as a request. */
   async make<Input extends Named, Value>(
     change: RunChange<Input, Value>,
     { scope, actor }: Principal,
@@ -86,7 +86,7 @@ export class Changes {
     return { value, isRepeated, ...(seen && { findings: findingsOf(seen) }) };
   }
 
-  /** Makes a change, tells what it does, and takes it back. */
+  /** Dry run: makes a change in a transaction, returns what it does, and rolls it back. */
   async try<Input extends Named, Value>(
     change: RunChange<Input, Value>,
     { scope, actor }: Principal,
@@ -101,12 +101,12 @@ export class Changes {
     return { value, seen, findings: findingsOf(seen), ...measured };
   }
 
-  /** Returns what speaks against a release that was just published. */
+  /** Returns the findings in a release that was just published. */
   findStanding(release: Release): Promise<readonly Finding[]> {
     return standingFindings(this.dependencies.catalogs, release);
   }
 
-  /** Completes the refusal of a change that waits: with its effect, and the page on which people decide. */
+  /** Adds to the refusal of a change that waits its effect, findings, and the page on which people decide. */
   private async complete<Input extends Named, Value>(
     { seen, ...refusal }: Waiting,
     change: RunChange<Input, Value>,
@@ -115,7 +115,7 @@ export class Changes {
     const { approval } = refusal;
     if (approval === undefined) return refusal;
     const measured = seen && (await this.measure(seen, call.input));
-    // Too many effects are being measured: then the request has none.
+    // Measuring fails if too many effects are being measured: then the request has none.
     const effect = isFailure(measured) ? undefined : measured?.effect;
     const shown = await this.dependencies.approvals.storeEffect(approval, effect);
     if (call.isSeen !== true) return { ...refusal, approval: shown };
@@ -138,7 +138,7 @@ export class Changes {
   }
 }
 
-/** Returns what a repeated call would do, which saw nothing; undefined if it would be refused now. */
+/** Dry-runs a repeated call, whose answer was stored without `seen`; undefined if it would be refused now. */
 async function seenAgain<Input, Value>(
   change: RunChange<Input, Value>,
   call: ChangeCall<Input>,
@@ -147,7 +147,7 @@ async function seenAgain<Input, Value>(
   return isFailure(tried) ? undefined : tried.seen;
 }
 
-/** Returns what speaks against a release beside the others of its channel, or against its rollback. */
+/** Returns the findings in the changed release beside the others of its channel; of a plan, its warnings. */
 function findingsOf(seen: Seen): readonly Finding[] {
   const warnings = seen.concerns.map(({ path, message }) => warning(path, message));
   if (seen.start !== undefined) return warnings;
@@ -156,7 +156,7 @@ function findingsOf(seen: Seen): readonly Finding[] {
   return [...warnings, ...elsewhere, ...servedFindings(changed, seen.places[0].after)];
 }
 
-/** Returns the release that a change is about, as its channel would serve it. */
+/** Returns the release that a change is about, as its channel serves it afterwards. */
 function changedIn({ places, version }: Seen): SnapshotRelease {
   const changed = places[0].after.releases.find(
     (each) => each.version === version && !each.followed,

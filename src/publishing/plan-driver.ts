@@ -1,5 +1,5 @@
-// Drives rollout plans: begins due steps and checks guards. Every node does so under the lock of the plan's
-// channel, so that a second node finds nothing to do. A node that dies midway leaves the plan unchanged.
+// Drives rollout plans: begins due steps and checks guards. Every node does, each plan under the lock of its
+// channel, so that the second node finds nothing to do. A node that dies midway leaves the plan unchanged.
 
 import { isFailure } from '../contract/failure.ts';
 import type { RecordedUpTo } from '../domain/rollout/drive-plan.ts';
@@ -16,24 +16,24 @@ import type {
 import type { Ledger } from '../store/ledger.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
-/** Milliseconds between two turns, unless one turn cannot do everything. */
+/** Milliseconds between two turns; the next one follows at once if a turn did not drive all due plans. */
 const TURN_INTERVAL_MS = 1000;
-/** Milliseconds between checks of a plan's guards: half of what is promised. */
+/** Milliseconds between checks of a plan's guards: half of the 30 s that docs/contract.md promises. */
 const CHECK_MS = 15_000;
 const PLANS_PER_TURN_MAX = 100;
-/** Maximum number of plans driven at a time, which fewer connections lower: each takes one of the ledger. */
+/** Maximum number of plans driven at a time; fewer if there are fewer connections to the ledger: one each. */
 const DRIVEN_AT_A_TIME_MAX = 4;
-/** Milliseconds that a check-in may stay in its node before it is in the queue, with some reserve. */
+/** Maximum milliseconds for which a node buffers a check-in before it is in the queue, with some reserve. */
 const BUFFERED_MS_MAX = 250;
 
 export type PlanDriverDependencies = {
-  /** Ledger that is recovered before a change if it went back. */
+  /** Ledger that first recovers, before a change, if it went back. */
   readonly ledger: Pick<
     Ledger,
     'beginPlanTurn' | 'noteRegion' | 'listRegions' | 'listPlansToDrive' | 'drivePlan'
   >;
   readonly queue: Pick<CheckInQueue, 'ageOfCheckIns' | 'nameRegion'>;
-  /** Connections of the ledger that plans may take. */
+  /** Number of the ledger's connections that plans may use at a time. */
   readonly connectionsMax: number;
   readonly propagate: PropagateChange;
   readonly metrics: Pick<Metrics, 'faults'>;
@@ -59,7 +59,7 @@ export class PlanDriver {
   async turn(): Promise<boolean> {
     const { ledger } = this.dependencies;
     try {
-      // Before measuring the queue: check-ins received by this time that are not in the queue are recorded.
+      // First the time, then the queue: a check-in from before this time is then in the queue or recorded.
       const { countedMs, isMarkWanted } = await ledger.beginPlanTurn(this.regions.own);
       if (isMarkWanted) await this.tried(() => this.regions.note(countedMs));
       const plans = [...(await ledger.listPlansToDrive(CHECK_MS, PLANS_PER_TURN_MAX))];
@@ -81,7 +81,7 @@ export class PlanDriver {
     }
   }
 
-  /** Returns undefined for what fails, with which plans are driven all the same. */
+  /** Returns the value of `work`; reports a failure and returns undefined: plans are driven anyway. */
   private async tried<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
     try {
       return await work();
@@ -95,7 +95,7 @@ export class PlanDriver {
     const { ledger, propagate } = this.dependencies;
     try {
       const driven = await ledger.drivePlan(plan, recorded);
-      // If the release was deleted meanwhile, or the plan has ended, nothing is to do.
+      // The release was deleted meanwhile, or the plan has ended: there is nothing to do.
       if (isFailure(driven)) return;
       if (driven.tripped.length > 0) this.tellTrip(driven);
       await propagate(driven.changed);
@@ -116,18 +116,18 @@ export class PlanDriver {
   }
 }
 
-// Marks of the regions in the ledger: how far each has recorded the check-ins that wait in its Redis. A step
-// of a plan waits for all of them, whichever node drives it.
+// Marks of the regions in the ledger: up to which time each has recorded the check-ins in its Redis. A step
+// of a plan waits for all regions, whichever node drives it.
 
 class Regions {
-  /** Silent regions that the log names already. */
+  /** Silent regions that were logged. */
   private readonly told = new Set<string>();
-  /** Region of this node; undefined until its queue has named it, and if that is of this process alone. */
+  /** Region of this node; undefined until the queue has named it, and with the queue of one process. */
   own: string | undefined;
 
   constructor(private readonly dependencies: PlanDriverDependencies) {}
 
-  /** Notes in the ledger up to which counted time this region has recorded its check-ins, measured now. */
+  /** Stores this region's mark in the ledger: the counted time up to which its check-ins are recorded. */
   async note(countedMs: number): Promise<void> {
     const { ledger, queue } = this.dependencies;
     this.own = await queue.nameRegion();
@@ -135,7 +135,7 @@ class Regions {
     await ledger.noteRegion(this.own, await this.measure(countedMs));
   }
 
-  /** Returns the counted time up to which every region has recorded its check-ins; undefined if not known. */
+  /** Returns the lowest mark of all regions that are not silent, and of this one; undefined if not known. */
   async read(countedMs: number): Promise<RecordedUpTo | undefined> {
     const { ledger, queue } = this.dependencies;
     const own = this.own ?? (await queue.nameRegion());
@@ -157,7 +157,7 @@ class Regions {
     return countedMs - (await this.dependencies.queue.ageOfCheckIns()) - BUFFERED_MS_MAX;
   }
 
-  /** Logs once that plans go on without a region. */
+  /** Logs each region once while it is silent: plans go on without its check-ins. */
   private tellSilent(silent: readonly RegionMark[]): void {
     const names = silent.map(({ region }) => region);
     for (const region of this.told) if (!names.includes(region)) this.told.delete(region);
@@ -170,12 +170,12 @@ class Regions {
   }
 }
 
-// Watch of the open plans, for the metrics: by it an operator learns that a guard has stopped a release, or
-// that a plan waits. Every node counts all plans of the service.
+// Counts of the open plans for the metrics, from which an operator learns that a guard has stopped a release,
+// or that a plan waits. Every node counts all plans of the service.
 
 /** Milliseconds between counts. */
 const COUNT_INTERVAL_MS = 15_000;
-/** Milliseconds for which a step may be due before its plan is late; a driven plan is due for seconds. */
+/** Milliseconds for which a step may be due before its plan counts as late; usually it is due for seconds. */
 const LATE_MS = 120_000;
 
 type PlanWatchDependencies = {
@@ -184,7 +184,7 @@ type PlanWatchDependencies = {
   readonly log: Pick<Log, 'debug' | 'error'>;
 };
 
-/** Returns the counts, for the metrics; without the ledger, the last ones stay. */
+/** Returns the loop that counts plans for the metrics; if the ledger is unavailable, the last counts stay. */
 export function watchPlans({ ledger, metrics, log }: PlanWatchDependencies): Periodic {
   let counts: Readonly<Record<OpenPlanState, number>> = {
     ...{ scheduled: 0, running: 0, waiting: 0, late: 0, held: 0, tripped: 0 },

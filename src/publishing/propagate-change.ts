@@ -18,9 +18,9 @@ export type PropagateChange = (
 ) => Promise<void>;
 
 /**
- * Builds the last step of every changing operation. It continues if the engine is unavailable. It rejects
- * with `Unavailable` if this node cannot read the committed state, because it must not claim to serve it.
- * `now` returns the ledger's time in milliseconds; if absent, the delay of announcements is not measured.
+ * Builds the last step of every operation that changes a channel. It continues if the engine is unavailable.
+ * It rejects with `Unavailable` if this node cannot read the committed state, because the answer must not
+ * claim that it serves it. `now`: the ledger's time in milliseconds; without it, no delay is measured.
  */
 export function createPropagateChange(
   catalogs: Catalogs,
@@ -61,11 +61,11 @@ export function createPropagateChange(
   };
 }
 
-// Changes that could not be announced because the engine was unavailable. The polls of other nodes find them,
-// unless the ledger becomes unavailable as soon as the engine is back; so this node repeats the latest one of
-// each channel.
+// Changes that could not be announced because the engine was unavailable. Usually the polls of other nodes
+// find them. In case the ledger becomes unavailable as soon as the engine is back, this node also announces
+// the latest change of each channel again.
 
-/** Milliseconds between two attempts. */
+/** Milliseconds between two attempts to announce changes again. */
 export const RETELL_MS = 250;
 /** Maximum number of channels remembered; beyond it, only polls find the changes. */
 const UNTOLD_MAX = 1000;
@@ -110,7 +110,7 @@ class UntoldChanges {
     this.timer ??= setTimeout(() => void this.tellAgain(), RETELL_MS).unref();
   }
 
-  /** Announces one change after the other until the engine is unavailable again. Never rejects. */
+  /** Announces unannounced changes one by one; stops if the engine is still unavailable. Never rejects. */
   private async tellAgain(): Promise<void> {
     this.timer = undefined;
     try {
@@ -124,7 +124,7 @@ class UntoldChanges {
   }
 }
 
-/** Returns the fault of a call to an unavailable engine; undefined if the call succeeds. */
+/** Returns the error of a call if the engine is unavailable; undefined if the call succeeds. */
 async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable | undefined> {
   return call?.then(
     () => undefined,
@@ -136,8 +136,8 @@ async function outageOf(call: Promise<unknown> | undefined): Promise<Unavailable
 // state when the caller gets its answer. Other nodes get it through the engine.
 
 /**
- * Sends changes to the other processes of the node. Resolves once they serve them, or after a time limit: a
- * process that hangs finds them later. Never rejects.
+ * Sends changes to the other processes of the node. Resolves once all serve them, or after a time limit: a
+ * process that hangs finds the changes later, by its poll. Never rejects.
  */
 export type TellNode = (changes: readonly ChannelRevision[]) => Promise<void>;
 
@@ -156,7 +156,7 @@ export function propagateInNode(
   };
 }
 
-/** Serves changes that another process of the node committed; never rejects, because the poll follows. */
+/** Loads changes that another process of the node committed. Never rejects: the poll finds what failed. */
 export async function followChanges(
   catalogs: Pick<Catalogs, 'hear' | 'catchUp'>,
   changes: readonly ChannelRevision[],

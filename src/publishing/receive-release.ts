@@ -1,5 +1,5 @@
-// Receives releases that a code host announces. A release is published once, however many events announce it:
-// GitHub sends up to three for one click, concurrently and in any order.
+// Receives events of a code host about its releases. A release is published once, however many events
+// announce it: GitHub sends up to three for one click, concurrently and in any order.
 
 import { isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
@@ -32,7 +32,7 @@ export type ReceiveDependencies = {
   readonly catalogs: LoadedChannels;
 };
 
-/** Findings that an answer tells, and characters of each. */
+/** Maximum number of findings in an answer, and of characters of each. */
 const FINDINGS_MAX = 50;
 const FINDING_LENGTH_MAX = 400;
 
@@ -43,7 +43,7 @@ export type ReleaseEvent = {
   readonly formerTag?: string | undefined;
   /** Id of the release on the code host; undefined if an event has none. */
   readonly id: number | undefined;
-  /** Times of the release's last change and of its publication, RFC 3339; undefined if there are none. */
+  /** Times of the release's last change and of its publication, RFC 3339; undefined if the event has none. */
   readonly changedAt: string | undefined;
   readonly publishedAt: string | undefined;
   /** Whether the repository is private, so that no device can download its files. */
@@ -68,10 +68,10 @@ const STABLE = 'stable';
 const BETA = 'beta';
 
 /**
- * Publishes the release on `stable`, a pre-release on `beta`, with the channel's default rollout. An existing
- * release is a duplicate and stays unchanged, unless it came from a webhook, was never offered and the event
- * has other files or notes, or it was created again. Pauses a retracted release; ignores all else, with a
- * reason.
+ * Publishes an announced release on `stable`, a pre-release on `beta`, with the channel's default rollout. If
+ * the channel has the version already, the answer is `duplicate`; only a release that came from a webhook and
+ * was never offered gets the event's files and notes, if these differ or the code host has created the
+ * release again. Pauses a release that the code host retracts. Ignores all other events, with a reason.
  */
 export async function receiveRelease(
   dependencies: ReceiveDependencies,
@@ -94,7 +94,7 @@ export async function receiveRelease(
   if (found === undefined) return ignored(`The tag ${event.tag.slice(0, 100)} is no version`);
   const { text: version, version: parsed } = found;
   const host = hostOf(webhook, event);
-  // These actions also announce a release that always was a pre-release; then stable has no such release.
+  // These actions also announce a release that always was a pre-release; then it is not on `stable`.
   const isDemoted = DEMOTING.has(event.action) && event.isPrerelease;
   if (isRetracted || isDemoted) {
     const retracted = await retract(receiving, {
@@ -112,7 +112,7 @@ export async function receiveRelease(
   }
   const channel = event.isPrerelease ? BETA : STABLE;
   const name = { app: webhook.appId, channel, canonicalVersion: parsed.canonical };
-  // An edit may be of a release that was never announced here.
+  // An edit must not bind the repository: it may concern a release that no event has announced here.
   const late = isEdit ? undefined : await bindRepository(dependencies, webhook, event.repository);
   if (late !== undefined) return late;
   const { artifacts, remarks } = announcedArtifacts(event.assets);
@@ -123,12 +123,12 @@ export async function receiveRelease(
   return [...remarks, ...doubts].reduce(withReason, received);
 }
 
-// The repository of a webhook: that of its first delivery which pings or announces a release. Deliveries of
-// another one that has the same secret, such as those of a whole organization, are ignored.
+// The repository of a webhook is that of its first delivery which pings or announces a release. Deliveries
+// from another repository with the same secret, such as those of an organization's webhook, are ignored.
 
 type RepositoryLedger = { readonly ledger: Pick<Ledger, 'bindRepository'> };
 
-/** Ignores a delivery of another repository than the webhook's; undefined for all others. */
+/** Returns the answer to a delivery from another repository than the webhook's; undefined to go on. */
 async function refuseRepository(
   dependencies: RepositoryLedger,
   webhook: OpenWebhook,
@@ -138,7 +138,7 @@ async function refuseRepository(
   return bindRepository(dependencies, webhook, repository);
 }
 
-/** Gives the webhook its repository, or its new name; ignores a delivery of another one. */
+/** Stores the webhook's repository, or its new name; returns the answer to a delivery from another one. */
 export async function bindRepository(
   { ledger }: RepositoryLedger,
   webhook: OpenWebhook,
@@ -155,7 +155,7 @@ export async function bindRepository(
     : ignored(otherText(repository, bound));
 }
 
-/** Returns whether two are one repository: by their ids, where one has none by their names. */
+/** Returns whether two repositories are the same: by their ids, or by their names if one has no id. */
 function isSame(one: HostRepository, other: HostRepository): boolean {
   return one.id === null || other.id === null
     ? one.name.toLowerCase() === other.name.toLowerCase()
@@ -170,7 +170,7 @@ function otherText(from: HostRepository, own: HostRepository): string {
   return `It is of ${names[0]}, and this webhook takes ${names[1]}: enable the webhook again to change that`;
 }
 
-/** Returns what a dry run would find in the release that stands; at most so many sentences. */
+/** Returns the findings in the release after the event, as a dry run words them; at most `FINDINGS_MAX`. */
 async function findingTexts(
   { catalogs }: ReceiveDependencies,
   release: Release | undefined,
@@ -184,7 +184,7 @@ async function findingTexts(
     );
 }
 
-/** Retracts the release under the tag from before this event; undefined if there is none. */
+/** If this event renamed the release, retracts its former version; undefined if nothing was retracted. */
 async function retractRenamed(
   receiving: Receiving,
   event: ReleaseEvent,
@@ -202,7 +202,7 @@ async function retractRenamed(
   });
 }
 
-/** Returns how an event retracts a release, if it does. */
+/** Returns how an event would retract a release; `receiveRelease` decides whether it does. */
 function wayOf({ action }: ReleaseEvent): Retraction['way'] {
   return action === 'deleted' || action === 'unpublished' ? action : 'prereleased';
 }
@@ -226,12 +226,12 @@ function msOf(time: string | undefined): number | null {
   return time === undefined ? null : Date.parse(time);
 }
 
-// Platforms and architectures whose files a held release needs before it publishes itself.
+// Targets: platforms and architectures for which a held release needs files before it is published.
 
 /**
- * Returns whether there is an artifact for each target: `linux`, or with an architecture `linux/x86_64`. A
- * file that runs on every architecture counts for each; one that names none does not count if others name
- * theirs, because it may be for any.
+ * Returns whether there is an artifact for each target: `linux`, or with an architecture `linux/x86_64`. An
+ * artifact that runs on every architecture counts for each. One that names no architecture does not count if
+ * other artifacts name theirs, because it may be for any.
  */
 export function isExpected(
   targets: readonly string[],
@@ -249,7 +249,7 @@ export function isExpected(
   });
 }
 
-/** Returns whether a text is a target: a platform and perhaps an arch, in any spelling of artifacts. */
+/** Returns whether a text is a target: a platform, or `platform/arch`, spelled as in artifacts. */
 export function isTarget(text: string): boolean {
   return /^[^\s/]+(?:\/[^\s/]+)?$/.test(text);
 }
@@ -257,8 +257,8 @@ export function isTarget(text: string): boolean {
 // Effect of an event on a release, and the answer to its sender.
 
 /**
- * Creates the release, completes the standing one, or leaves it unchanged with a reason. An edit announces
- * nothing: it is ignored unless it completes a release.
+ * Creates the release, changes the existing one, or leaves it unchanged with a reason. An edit announces
+ * nothing: it is ignored unless it changes a release.
  */
 async function announce(
   { ledger, propagate, webhook }: Receiving,
@@ -336,7 +336,7 @@ const LEFT_ALONE: Readonly<Record<LeftAlone, string>> = {
   retracted: 'The code host has called it back: it stays paused until it is published by hand',
 };
 
-/** Returns what changed of a release, and what stays unchanged. */
+/** Says what changed in a release, and what did not. */
 function changeText(
   changed: Extract<Announced, { readonly outcome: 'changed' }>,
   notes: string,
@@ -363,7 +363,7 @@ function changeText(
   ].join('');
 }
 
-/** Returns what a new release waits for; undefined if it is not held, or has all its files. */
+/** Returns what a new release waits for; undefined if webhooks hold none, or it has all expected files. */
 function holdOf(
   { hold, expect }: OpenWebhook,
   artifacts: readonly NewArtifact[],
@@ -374,14 +374,14 @@ function holdOf(
 }
 
 /**
- * Cuts notes to their limit: GitHub limits characters, which take up to four bytes each, and publishing a
- * release with cut notes is better than refusing it. Replaces characters that PostgreSQL cannot store.
+ * Cuts notes to 256 KiB, because publishing a release with cut notes is better than refusing it: GitHub
+ * limits characters, which take up to four bytes each. Replaces characters that PostgreSQL cannot store.
  */
 function cutNotes(notes: string): string {
   const text = storableText(notes);
   const bytes = Buffer.from(text);
   if (bytes.length <= LIMIT.notesBytesMax) return text;
-  // Drop a character that the cut splits.
+  // Without the character that the cut has split.
   return bytes
     .subarray(0, LIMIT.notesBytesMax)
     .toString('utf8')
@@ -402,8 +402,8 @@ type VersionRetraction = Retraction & {
 };
 
 /**
- * Pauses the release on these channels if this webhook published it there; undefined if there is nothing to
- * report. An event that is no withdrawal reports only what it paused or kept: it may also announce.
+ * Pauses the release on these channels if a webhook created it there. Returns the answer to the event, which
+ * ends there; undefined if nothing was found or paused, so that the event may still announce the release.
  */
 async function retract(
   { ledger, propagate, webhook }: Receiving,

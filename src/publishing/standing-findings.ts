@@ -1,4 +1,4 @@
-// What speaks against a release that stands: the same as a dry run would have found before it was published.
+// Findings in an existing release: the same that a dry run would have reported before it was published.
 
 import type { Finding } from '../contract/dry-run.ts';
 import { isFailure, type Outcome } from '../contract/failure.ts';
@@ -6,14 +6,14 @@ import type { Release } from '../contract/resource.ts';
 import { servedFindings } from '../domain/release/finding/findings.ts';
 import type { CatalogSlot } from '../serving/catalog-slot.ts';
 
-/** Finds the channel of an app, and loads it where this node does not serve it yet. */
+/** Finds a channel of an app, and loads it if this node does not serve it yet. */
 export type LoadedChannels = {
   findForCaller(app: string, channel: string): Promise<Outcome<Pick<CatalogSlot, 'catalog'>>>;
 };
 
 /**
- * Returns the findings in a release, beside the others of its channel; without them where this node cannot
- * read the channel.
+ * Returns the findings in a release, by itself and beside the other releases of its channel; only by itself
+ * if this node cannot read the channel.
  */
 export async function standingFindings(
   catalogs: LoadedChannels,
@@ -22,7 +22,7 @@ export async function standingFindings(
   const { app, channel, version } = release;
   const slot = await catalogs.findForCaller(app, channel);
   const snapshot = isFailure(slot) ? undefined : slot.catalog?.snapshot;
-  // An answer lacks the checksums that a code host has told; what is served has them.
+  // The snapshot has the checksums that a code host sent; `release`, from an answer, lacks them.
   const served = snapshot?.releases.find((each) => !each.followed && each.version === version);
   if (snapshot !== undefined && served !== undefined) return servedFindings(served, snapshot);
   return servedFindings(release, {

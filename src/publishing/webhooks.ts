@@ -1,5 +1,5 @@
-// Administration of release webhooks: enables, changes and disables them, lists deliveries, finds and renews
-// the secret that signs a delivery.
+// Administration of release webhooks: enables, changes and disables them, lists deliveries, verifies their
+// signatures, and encrypts secrets again after a change of SECRET_KEY.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type {
@@ -30,7 +30,7 @@ import type { Actor } from '../store/ledger-terms.ts';
 
 type WebhooksDependencies = {
   readonly ledger: Ledger;
-  /** Encryption of secrets; without SECRET_KEY undefined, and no webhook can be enabled. */
+  /** Encryption of secrets; undefined without SECRET_KEY: then no webhook can be enabled. */
   readonly box: SecretBox | undefined;
   /** Returns the base URL of the service without a trailing slash; known once the service listens. */
   readonly address: () => string;
@@ -40,7 +40,7 @@ type WebhooksDependencies = {
 /** Webhook with the secret that must sign its deliveries. */
 export type OpenWebhook = Omit<EnabledWebhook, 'sealedSecret'> & {
   readonly secret: string;
-  /** Request of the delivery that it was opened for. */
+  /** Id of the request with the delivery that the webhook was opened for. */
   readonly requestId?: string | undefined;
 };
 
@@ -55,8 +55,8 @@ export class Webhooks {
   constructor(private readonly dependencies: WebhooksDependencies) {}
 
   /**
-   * Enables the app's webhook of a code host, or replaces its secret, which invalidates the old one. Absent
-   * settings stay as they were. Only this answer has the secret. Fails without SECRET_KEY.
+   * Enables the app's webhook of a code host with a new secret, which replaces a former one. Absent settings
+   * stay as they were. Only this answer contains the secret. `secretKeyMissing` without SECRET_KEY.
    */
   async enable(
     app: string,
@@ -90,8 +90,8 @@ export class Webhooks {
   }
 
   /**
-   * Disables the app's webhook of a code host, or all of them, and deletes the secrets. `enabled` in the
-   * answer: the app still has another enabled webhook.
+   * Disables the app's webhook of a code host, or all of the app, and deletes the secrets. `enabled` in the
+   * answer says whether the app still has an enabled webhook.
    */
   async disable(
     app: string,
@@ -105,7 +105,7 @@ export class Webhooks {
     return isFailure(webhooks) ? webhooks : { enabled: webhooks.some(({ enabled }) => enabled) };
   }
 
-  /** Returns the app's webhooks without their secrets, and the last deliveries, newest first. */
+  /** Returns the app's webhooks, without their secrets, and its last deliveries, newest first. */
   async show(app: string): Promise<Outcome<WebhookDetail>> {
     const { ledger } = this.dependencies;
     const found = await ledger.findAnyApp(app);
@@ -113,7 +113,7 @@ export class Webhooks {
     return this.detailOf({ id: found.id, ...(await ledger.readWebhooks(found.id)) });
   }
 
-  /** Returns the same for every app of the organization with an enabled webhook. */
+  /** Returns what `show` does for every app of the organization with an enabled webhook. */
   async showEnabled(organizationId: string): Promise<EnabledWebhooks> {
     const apps = await this.dependencies.ledger.readEnabledWebhooks(organizationId);
     return {
@@ -137,9 +137,9 @@ export class Webhooks {
   }
 
   /**
-   * Returns the webhook that a delivery to this app is for. `unknownApp` also if the webhook is disabled.
-   * `webhookUnreadable` if this SECRET_KEY cannot decrypt the secret, which an operator must fix:
-   * `badSignature` would blame the sender.
+   * Returns the app's webhook of a code host with its secret decrypted, to verify a delivery. `unknownApp`
+   * also if the webhook is disabled. `webhookUnreadable` if SECRET_KEY cannot decrypt the secret, which an
+   * operator must fix: `badSignature` would blame the sender.
    */
   async open(
     app: string,
@@ -179,8 +179,8 @@ export function integrationOf({
 }
 
 /**
- * Returns the owner under which a webhook's secret is sealed, so that the secret of another app or code host
- * cannot be decrypted in its place. GitHub's owner lacks its name, as the first secrets were sealed.
+ * Returns the owner that a webhook's secret is encrypted for, so that the secret of another app or code host
+ * cannot be decrypted in its place. GitHub's has no provider: the first secrets were all for GitHub.
  */
 function ownerOf({ appId, provider }: WebhookName): string {
   return provider === 'github' ? `webhook:${appId}` : `webhook:${appId}/${provider}`;
@@ -211,9 +211,9 @@ export function isSignedWith(secret: string, signed: Buffer, signature: Buffer):
   return digest.length === signature.length && timingSafeEqual(digest, signature);
 }
 
-// Seals secrets of webhooks and destinations again under the first of several keys, so that an operator can
-// remove the others. A call works for 2 seconds and returns where the next one continues. Repeating it
-// changes nothing, and deliveries are verified meanwhile.
+// Encrypts the secrets of webhooks and destinations again under the first of several keys, so that an
+// operator can remove the others. A call works for 2 seconds and returns a cursor for the next one. Repeating
+// a call changes nothing, and deliveries are verified meanwhile.
 
 type ResealDependencies = {
   readonly ledger: Pick<Ledger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
@@ -224,9 +224,9 @@ type ResealDependencies = {
   readonly now?: () => number;
 };
 
-/** Maximum number of secrets read, and replaced by one statement. */
+/** Maximum number of secrets that one statement reads or replaces. */
 const BATCH_MAX = 100;
-/** Milliseconds after which a call begins no other batch, so that its answer comes soon. */
+/** Milliseconds after which a call begins no further batch, so that its answer comes soon. */
 const WORK_MS_MAX = 2000;
 
 export class ResealSecrets {
@@ -237,9 +237,9 @@ export class ResealSecrets {
   }
 
   /**
-   * Seals again the secrets after `after`, the `next` of the previous answer; undefined is the first call.
-   * Secrets that no key opens are counted and stay. Rejects with `Unavailable` if the ledger does not answer;
-   * repeating the call then continues.
+   * Encrypts again the secrets after `after`, which is `next` of the previous answer, or undefined in the
+   * first call. Counts secrets that no key decrypts, and leaves them. Rejects with `Unavailable` if the
+   * ledger does not answer; the same call can then be repeated.
    */
   async reseal(after: string | undefined): Promise<Outcome<ResealedSecrets>> {
     const { box } = this.dependencies;
@@ -257,7 +257,7 @@ export class ResealSecrets {
     return total;
   }
 
-  /** Seals a batch again: webhooks first, by app and code host, then destinations. */
+  /** Encrypts a batch again: webhooks first, by app and code host, then destinations. */
   private resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
     const { ledger } = this.dependencies;
     const destination = DESTINATION.exec(after ?? '');
@@ -296,11 +296,11 @@ export class ResealSecrets {
   }
 }
 
-/** Cursor of the first destination; those of the others have an id behind it. */
+/** Cursor before the first destination; a cursor after a destination has its id appended. */
 const DESTINATIONS = 'destinations/';
 const DESTINATION = /^destinations\/(.*)$/s;
 
-/** Parses a cursor; a text without a code host precedes the app's first one. */
+/** Parses a cursor of webhooks, `app/provider`; without a provider, it precedes the app's first webhook. */
 function readCursor(after: string | undefined): SecretPlace | undefined {
   if (after === undefined) return undefined;
   const [appId = '', provider = ''] = after.split('/');
