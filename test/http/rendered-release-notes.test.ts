@@ -3,6 +3,7 @@
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Release } from '../../src/contract/resource.ts';
+import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import type { FeedHead, FeedName } from '../../src/http/notes/feed-formats.ts';
 import { RenderedReleaseNotes } from '../../src/http/notes/feed-routes.ts';
 import { tagBody } from '../../src/http/transport/reply.ts';
@@ -56,6 +57,18 @@ describe('rendered feeds', () => {
     expect(await render(1)).toBe('[1.1.0,1.0.0]');
     writer.written.length = 0;
     expect(await render(2)).toBe('[2.0.0]');
+    expect(writer.written).toEqual([]);
+  });
+
+  it('a ledger that went back reaches a revision again, and its feed is another one', async () => {
+    const after = (epoch: number, revision: number, releases: readonly SnapshotRelease[]) =>
+      feeds.render('json', snapshot(releases, { epoch, revision }));
+    await after(1, 7, RELEASES);
+    const again = [release('2.0.0')];
+    expect((await after(2, 7, again)).bytes.toString()).toBe('[2.0.0]');
+    expect((await after(2, 3, again)).bytes.toString()).toBe('[2.0.0]');
+    writer.written.length = 0;
+    await after(2, 7, again);
     expect(writer.written).toEqual([]);
   });
 

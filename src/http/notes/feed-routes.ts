@@ -5,7 +5,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { isFailure } from '../../contract/failure.ts';
 import { Unavailable } from '../../contract/store-fault.ts';
-import type { ServingSnapshot } from '../../domain/decision/serving-snapshot.ts';
+import {
+  compareServing,
+  orderOf,
+  type ServingOrder,
+  type ServingSnapshot,
+} from '../../domain/decision/serving-snapshot.ts';
 import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { withinTime } from '../../flow/within-time.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -137,13 +142,13 @@ export function releaseNotesRoutes(
   ];
 }
 
-// Cache of rendered feeds: a feed is rendered once per revision of its channel, on the first request, and
-// cached within a bound.
+// Cache of rendered feeds: a feed is rendered once per state of its channel (epoch and revision), on the first
+// request, and cached within a bound.
 //
 // A large feed takes a while, so it is written beside the serving thread, release by release. One feed is
 // written at a time, and concurrent requests for it share the result. Update checks never wait for a feed.
 
-type Kept = { readonly revision: number; readonly body: TaggedBody };
+type Kept = { readonly order: ServingOrder; readonly body: TaggedBody };
 
 const CHANNELS_MAX = 20_000;
 /** Maximum bytes of all cached feeds. A single feed above the bound is rendered for every request. */
@@ -170,17 +175,17 @@ export class RenderedReleaseNotes {
    * queued.
    */
   async render(format: FeedName, snapshot: ServingSnapshot): Promise<TaggedBody> {
-    const { channelId, revision } = snapshot;
-    const name = `${format} ${channelId}`;
+    const name = `${format} ${snapshot.channelId}`;
+    const order = orderOf(snapshot);
     const kept = this.kept.get(name);
-    if (kept?.revision === revision) return kept.body;
-    const edition = `${name} ${revision}`;
+    if (kept !== undefined && compareServing(kept.order, order) === 0) return kept.body;
+    const edition = `${name} ${order.epoch}/${order.revision}`;
     const running = this.running.get(edition);
     if (running !== undefined) return running;
     const rendering = this.limit
       .pass(async () => {
         const body = await this.write(format, snapshot);
-        this.keep(name, { revision, body });
+        this.keep(name, { order, body });
         return body;
       })
       .finally(() => this.running.delete(edition));
@@ -203,6 +208,7 @@ export class RenderedReleaseNotes {
 
   private keep(name: string, fresh: Kept): void {
     const held = this.kept.peek(name);
-    if (held === undefined || held.revision < fresh.revision) this.kept.set(name, fresh);
+    if (held === undefined || compareServing(held.order, fresh.order) < 0)
+      this.kept.set(name, fresh);
   }
 }
