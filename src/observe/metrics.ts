@@ -80,79 +80,60 @@ export class Metrics {
     [],
     PROPAGATION_SECONDS,
   );
-  readonly firstOffers = this.tally(
-    'sluice_first_offers_total',
-    'First offers by outcome',
-    'outcome',
-    FIRST_OFFER_OUTCOMES,
-  );
-  readonly refreshes = this.tally(
-    'sluice_catalog_loads_total',
-    'Catalog loads by source',
-    'source',
-    CATALOG_SOURCES,
-  );
+  readonly firstOffers = this.tally('sluice_first_offers_total', 'First offers by outcome', {
+    outcome: FIRST_OFFER_OUTCOMES,
+  });
+  readonly refreshes = this.tally('sluice_catalog_loads_total', 'Catalog loads by source', {
+    source: CATALOG_SOURCES,
+  });
   /** Check-ins by outcome: accepted by the engine, stored, not admitted, handed over by an edge, dropped. */
-  readonly checkIns = this.tally(
-    'sluice_check_ins_total',
-    'Check-ins by outcome',
-    'outcome',
-    CHECK_IN_OUTCOMES,
-  );
+  readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', {
+    outcome: CHECK_IN_OUTCOMES,
+  });
   readonly connections = this.tally(
     'sluice_connections_total',
     'Connections of clients by outcome',
-    'outcome',
-    CONNECTION_OUTCOMES,
+    { outcome: CONNECTION_OUTCOMES },
   );
-  readonly signIns = this.tally(
-    'sluice_sign_ins_total',
-    'Sign-ins by outcome',
-    'outcome',
-    SIGN_IN_OUTCOMES,
-  );
+  readonly signIns = this.tally('sluice_sign_ins_total', 'Sign-ins by outcome', {
+    outcome: SIGN_IN_OUTCOMES,
+  });
   readonly deliveries = this.tally(
     'sluice_webhook_deliveries_total',
     'Webhook deliveries by outcome',
-    'outcome',
-    DELIVERY_OUTCOMES,
+    { outcome: DELIVERY_OUTCOMES },
   );
   /** Actions of the device limit: requests refused, and requests that the engine was asked to decide. */
   readonly deviceLimit = this.tally(
     'sluice_device_limit_total',
     'Device requests refused, and decided with other processes',
-    'outcome',
-    DEVICE_LIMIT_OUTCOMES,
+    { outcome: DEVICE_LIMIT_OUTCOMES },
   );
   /** Events of child processes: restarted after an exit, killed when hung, silent when asked for metrics. */
   readonly processes = this.tally(
     'sluice_process_events_total',
     'Processes restarted, killed because they hung, and missing in the metrics without an answer',
-    'event',
-    PROCESS_EVENTS,
+    { event: PROCESS_EVENTS },
   );
   /** Survived faults of stores, by the place in the code that met them. */
   readonly faults = this.tally(
     'sluice_store_faults_total',
     'Survived store faults by the code that met them',
-    'place',
-    FAULT_PLACES,
+    { place: FAULT_PLACES },
   );
 
   /** Repairs of a ledger that went back, by event. */
   readonly ledgerRewinds = this.tally(
     'sluice_ledger_rewinds_total',
     'Repairs by nodes after the ledger went back',
-    'event',
-    REWIND_EVENTS,
+    { event: REWIND_EVENTS },
   );
 
   /** Answers of the upstream that an edge refused, by reason. */
   readonly edgeRefusals = this.tally(
     'sluice_edge_refused_total',
     'Answers of the upstream that this edge refused',
-    'reason',
-    EDGE_REFUSALS,
+    { reason: EDGE_REFUSALS },
   );
 
   /** Entries of the audit that were removed because they were too old. */
@@ -165,8 +146,7 @@ export class Metrics {
   readonly notifications = this.tally(
     'sluice_notifications_total',
     'Tries of notifications that delivered or failed, and messages dropped because they were too old',
-    'outcome',
-    NOTIFICATION_OUTCOMES,
+    { outcome: NOTIFICATION_OUTCOMES },
   );
 
   /** By store, a function that returns 1 while the store answers, else 0. */
@@ -326,12 +306,13 @@ export class Metrics {
     new Gauge({ name, help, labelNames, registers: [this.registry] }).set(build, 1);
   }
 
+  /** Registers a counter with one label, of these values. */
   private tally<Label extends string>(
     name: string,
     help: string,
-    label: string,
-    values: readonly Label[],
+    labelled: Readonly<Record<string, readonly Label[]>>,
   ): LabelledCount<Label> {
+    const [[label, values] = ['', []]] = Object.entries(labelled);
     const tally = new LabelledCount(values);
     this.counts(name, help, [label], () =>
       [...tally.counts].map(([value, count]) => ({ labels: { [label]: value }, count })),
