@@ -9,9 +9,7 @@ import { faultOf, openMovableConnection, type RedisConnection } from './connecti
 import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
 import { CHECK_IN_STREAMS, createRedisCheckIns } from './redis-check-ins.ts';
-import { createRedisLabels } from './redis-labels.ts';
-import { createRedisNotifications } from './redis-notifications.ts';
-import { createRedisRequestRates } from './redis-request-rates.ts';
+import { createRedisLabels, packLabelNotifications } from './redis-labels.ts';
 import { createRedisChannelNames, createRedisSnapshots, readShared } from './redis-snapshots.ts';
 import { type RemovedKey, repairingConnection } from './repairing-connection.ts';
 import { createSubscriptions } from './subscriptions.ts';
@@ -21,25 +19,7 @@ import { parseTarget } from './target.ts';
 const CHECK_IN_BYTES_MAX = 2 ** 30;
 
 /** Engine whose Redis address may change at run time. */
-export type RedisEngine = Engine & {
-  /**
-   * Connects to another address; uses it once it answers, or after 2 s. Throws for an invalid URL. The
-   * database number stays, because names of pub/sub channels contain it.
-   */
-  useAddress(url: string): Promise<void>;
-
-  /** Returns why the engine is not reachable. */
-  lastFailure(): Error;
-
-  /** Rejects with `Unavailable` when a server that has a stream of check-ins refuses writes. */
-  tryWrite(): Promise<void>;
-
-  /**
-   * Refuses a Redis of any other record from now on; undefined while this node does not know its own.
-   * `knowsSome` returns whether the ledger has any of the given channels.
-   */
-  belongTo(record: string | undefined, knowsSome: KnowsSome): void;
-};
+export type RedisEngine = ReturnType<typeof createRedisEngine>;
 
 /** Connects in the background; throws only for an invalid URL. */
 export function createRedisEngine(options: {
@@ -59,7 +39,7 @@ export function createRedisEngine(options: {
   readonly onLost?: (count: number) => void;
   /** Called with the reason when Redis is refused, and with undefined when it is used again. */
   readonly onRefused?: (refusal: OfAnotherRecord | undefined) => void;
-}): RedisEngine {
+}) {
   let { url } = options;
   const targetOf = (text: string) => ({
     ...parseTarget(text),
@@ -93,8 +73,7 @@ export function createRedisEngine(options: {
 
   return {
     ...createRedisChannelNames(connection, keys, onFault),
-
-    readShared: (heldTag) => readShared(unguarded, keys, names, heldTag),
+    readShared: (heldTag: string | undefined) => readShared(unguarded, keys, names, heldTag),
 
     ...createRedisCheckIns(
       connection,
@@ -104,24 +83,33 @@ export function createRedisEngine(options: {
       options.onLost ?? (() => undefined),
     ),
     ...createRedisLabels(connection, keys, onFault),
-    ...createRedisDeviceRates(connection, keys),
-    ...createRedisRequestRates(connection, keys),
+    ...createRedisRates(connection, keys),
     ...createRedisNotifications(connection, keys, subscriptions),
     ...createRedisSnapshots(connection, keys, onFault),
 
     isReachable: connection.isReachable,
 
-    lastFailure: () => guard.refusal ?? latestFault ?? new Error('timeout'),
+    /** Returns why the engine is not reachable. */
+    lastFailure: (): Error => guard.refusal ?? latestFault ?? new Error('timeout'),
 
+    /** Rejects with `Unavailable` when a server that has a stream of check-ins refuses writes. */
     async tryWrite() {
       const streams = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) => stream);
       const calls = streams.map((stream) => ({ key: keys.trial(stream), args: [] }));
       await connection.runAll(SCRIPTS.tryWrite, calls);
     },
 
-    belongTo: (record, knowsSome) => guard.expect(record, knowsSome),
+    /**
+     * Refuses a Redis of any other record from now on; undefined while this node does not know its own.
+     * `knowsSome` returns whether the ledger has any of the given channels.
+     */
+    belongTo: (record: string | undefined, knowsSome: KnowsSome) => guard.expect(record, knowsSome),
 
-    async useAddress(nextUrl) {
+    /**
+     * Connects to another address; uses it once it answers, or after 2 s. Throws for an invalid URL. The
+     * database number stays, because names of pub/sub channels contain it.
+     */
+    async useAddress(nextUrl: string) {
       if (nextUrl === url) return;
       const next = targetOf(nextUrl);
       url = nextUrl;
@@ -131,21 +119,59 @@ export function createRedisEngine(options: {
     },
 
     async close() {
-      announcements.close();
-      activities.close();
-      labelNotifications.close();
-      connection.close();
+      for (const each of [announcements, activities, labelNotifications, connection]) each.close();
     },
   };
 }
 
-// Shared rate windows in Redis: one key per busy device.
+type Notifications = Pick<
+  Engine,
+  'announce' | 'subscribe' | 'shareActivity' | 'onActivity' | 'tellLabels' | 'onLabels'
+>;
+
+/** Messages between nodes by pub/sub: changed channels, fleet activity, devices with changed labels. */
+function createRedisNotifications(
+  connection: RedisConnection,
+  keys: Keys,
+  { announcements, activities, labelNotifications }: ReturnType<typeof createSubscriptions>,
+): Notifications {
+  const tell = async (route: string, channel: string, message: string) =>
+    void (await connection.run(SCRIPTS.announce, route, channel, message));
+  return {
+    announce(announcement) {
+      const route = keys.snapshot(announcement.appRef, announcement.channel);
+      return tell(route, keys.announcements, JSON.stringify(announcement));
+    },
+    subscribe: announcements.add,
+    shareActivity: (shared) => tell(keys.activity, keys.activity, JSON.stringify(shared)),
+    onActivity: (listener) => activities.add(listener, () => undefined),
+    tellLabels: (notifications) =>
+      tell(keys.labelNotifications, keys.labelNotifications, packLabelNotifications(notifications)),
+    onLabels: labelNotifications.add,
+  };
+}
+
+type Rates = DeviceRates & Pick<Engine, 'countRequest' | 'forgetRequests'>;
 
 /** Limit, and window in milliseconds, of every device. */
 const RATE = [String(LIMIT.deviceRequestsPerMinute), String(LIMIT.rateWindowMs)];
 
-function createRedisDeviceRates(connection: RedisConnection, keys: Keys): DeviceRates {
+/** Sliding windows of requests: one key for each caller, and one for each busy device. */
+function createRedisRates(connection: RedisConnection, keys: Keys): Rates {
   return {
+    async countRequest(key, limit, windowMs) {
+      const args = [String(limit), String(windowMs)];
+      const reply = await connection.run(SCRIPTS.countRequest, keys.rate(key), ...args);
+      const [remaining, leaveMs] = reply as [number, number];
+      return remaining < 0
+        ? { isAllowed: false, waitMs: leaveMs, remaining: 0, leaveMs }
+        : { isAllowed: true, waitMs: 0, remaining, leaveMs };
+    },
+
+    async forgetRequests(key) {
+      await connection.run(SCRIPTS.forgetRequests, keys.rate(key));
+    },
+
     async settleDevices(debts) {
       const waits = await connection.runPacked(SCRIPTS.settleDevices, {
         keys: debts.map(({ device }) => keys.deviceRate(device)),
