@@ -7,7 +7,6 @@ import { RELEASE_STATUSES } from '../../contract/choice.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight, Release } from '../../contract/resource.ts';
 import type { Tried } from '../../publishing/changes.ts';
-import { listReleases } from '../../publishing/release-list.ts';
 import { change, type KeyOperation, read } from '../endpoint/key-operation.ts';
 import { jsonAnswer, type Parameters } from '../endpoint/operation.ts';
 import { noteApp } from '../endpoint/parse-shape.ts';
@@ -73,9 +72,12 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     async run({ ledger, standings }, caller, _, exchange) {
       const query = readListQuery(exchange.queryText);
       noteApp(exchange, query);
-      const page = await listReleases(ledger, caller, query);
-      if (!query.standing || !caller.may.includes('read')) return page;
-      return { ...page, releases: await standings.readList(caller.scope, page.releases) };
+      const { releases, total } = await ledger.listReleases(caller.scope, query);
+      const { page, perPage } = query;
+      const pageCount = Math.max(1, Math.ceil(total / perPage));
+      const isJudged = query.standing && caller.may.includes('read');
+      const listed = isJudged ? await standings.readList(caller.scope, releases) : releases;
+      return { releases: listed, page, pageCount, total };
     },
   }),
   change({
