@@ -19,6 +19,11 @@ export type Targeting = Answer<'Targeting'>;
 export type Artifact = Answer<'Artifact'>;
 export type Release = Answer<'Release'>;
 
+/** Change of some settings; an undefined one stays as it is. */
+export type ChangeOf<Settings> = {
+  readonly [Name in keyof Settings]?: Settings[Name] | undefined;
+};
+
 /** An app's name, and when it was archived (RFC 3339); null while it is not. */
 export type AppState = {
   readonly id: string;

@@ -13,9 +13,9 @@ import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import type { App, Channel, ListedChannel, Organization } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import type { StandingReader } from '../serving/read-standings.ts';
-import type { KeyLimits, OwnedApp, ReleaseFilter } from '../store/console-ledger.ts';
+import type { KeyLimits, ReleaseFilter } from '../store/console-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
-import type { Actor, Changed } from '../store/ledger-terms.ts';
+import type { Actor, Changed, OwnedApp } from '../store/ledger-terms.ts';
 import type { PropagateChange } from './propagate-change.ts';
 
 export class Administer {

@@ -154,11 +154,6 @@ export type NewInvitation = NewLink & {
   readonly mail?: NewMail | undefined;
 };
 
-export type OrganizationChange = {
-  readonly name?: string | undefined;
-  readonly requireSecondFactor?: boolean | undefined;
-};
-
 export interface PasswordHasher {
   /** Hashes a password; the result contains its parameters and salt. */
   hash(password: string): Promise<string>;

@@ -4,6 +4,7 @@
 import type { ChannelReleases, ListedRelease, Unjudged } from '../contract/console.ts';
 import type {
   AuditDeed,
+  ChangeOf,
   KeyRight,
   Release,
   ReleaseStatus,
@@ -84,13 +85,6 @@ export type SeenCounts = {
   readonly isEstimate: boolean;
 };
 
-/** App with its organization. */
-export type OwnedApp = {
-  readonly id: string;
-  readonly ref: string;
-  readonly organizationId: string;
-};
-
 /** Page of releases whose standings are not determined yet. */
 export type UnjudgedReleases = Pick<ChannelReleases, 'total' | 'fleet'> & {
   readonly releases: readonly Unjudged<ListedRelease>[];
@@ -127,10 +121,7 @@ export type WebhookName = Pick<EnabledWebhook, 'appId' | 'provider'>;
 /** Cursor in the order of app and code host; any text, because callers send it. */
 export type SecretPlace = { readonly appId: string; readonly provider: string };
 
-/** Webhook settings to change; an undefined one stays as it is. */
-export type WebhookChange = {
-  readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined;
-};
+export type WebhookChange = ChangeOf<WebhookSettings>;
 
 /** Sealed secret of a webhook, and the same secret sealed again. */
 export type ResealedSecret = WebhookName & {

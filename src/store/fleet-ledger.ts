@@ -7,7 +7,7 @@ import type { PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.t
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
 import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
-import type { Changed, ReleaseName } from './ledger-terms.ts';
+import type { Changed, OwnedApp, ReleaseName } from './ledger-terms.ts';
 
 export type DeviceFilter = {
   readonly version?: string | undefined;
@@ -111,7 +111,7 @@ export type DeviceWriter = {
 
 /** Devices of an app to delete: those first seen after a time that run the version, if one is given. */
 export type DevicePurge = {
-  readonly app: { readonly id: string; readonly ref: string; readonly organizationId: string };
+  readonly app: OwnedApp;
   /** RFC 3339. */
   readonly firstSeenAfter: string;
   /** Canonical version; undefined for any. */

@@ -3,13 +3,13 @@
 
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
-  ApprovalMode,
   ApprovalPage,
   ApprovalStatus,
   Artifact,
   AskedOperation,
-  ChannelUpdateMode,
+  ChangeOf,
   KeyRight,
+  ListedChannel,
   Release,
   Role,
   StoredApproval,
@@ -139,6 +139,30 @@ type ServiceActor = { readonly kind: 'service' };
 /** A client that did not sign in; only its failed sign-ins are recorded. */
 type StrangerActor = { readonly kind: 'stranger' };
 
+/**
+ * Returns the text by which the audit and the messages name an actor: `admin-token`, `service`, `unknown`, or
+ * its kind and name: `key:…`, `account:…`, `plan:…`, `integration:…`.
+ */
+export function actorText(actor: Actor): string {
+  switch (actor.kind) {
+    case 'admin-token':
+      return 'admin-token';
+    case 'service':
+      return 'service';
+    case 'stranger':
+      return 'unknown';
+    case 'key':
+      return `key:${actor.id} (${actor.name})`;
+    case 'account':
+    case 'token':
+      return `account:${actor.email}`;
+    case 'plan':
+      return `plan:${actor.id}`;
+    case 'integration':
+      return `integration:${actor.provider}`;
+  }
+}
+
 /** Result of a change, with the channels that serve a new state. */
 export type Changed<Value> = {
   readonly value: Value;
@@ -165,6 +189,13 @@ export function scopeValues(
   return [scope.organizationId, scope.appIds];
 }
 
+/** App with its organization. */
+export type OwnedApp = {
+  readonly id: string;
+  readonly ref: string;
+  readonly organizationId: string;
+};
+
 /** Name of a release; `app` is a ref or an id. */
 export type ReleaseName = {
   readonly app: string;
@@ -190,11 +221,18 @@ export type NewArtifact = Artifact & {
   readonly digest?: string;
 };
 
-/** Change of an app; an undefined field stays as it is. */
-export type AppChange = {
-  readonly name?: string | undefined;
-  readonly archived?: boolean | undefined;
-};
+/** Returns settings after a change, with the fields of the settings before it, in their order. */
+export function changedBy<Settings extends object>(
+  before: Settings,
+  change: ChangeOf<Settings>,
+): Settings {
+  const names = Object.keys(before) as (keyof Settings)[];
+  const after = names.map((name) => [
+    name,
+    change[name] === undefined ? before[name] : change[name],
+  ]);
+  return Object.fromEntries(after);
+}
 
 // States of channels that are known outside the ledger when a change begins. If the ledger is behind one of
 // them, it went back, and must get a higher epoch before it accepts the change.
@@ -351,17 +389,9 @@ export type OwnedRelease = {
 
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
 
-export type ChannelChange = {
-  /** Minimum supported version; null clears it, undefined leaves it as it is. */
-  readonly minimumSupportedVersion?: string | null | undefined;
-  readonly defaultRollout?: number | undefined;
-  readonly updateMode?: ChannelUpdateMode | undefined;
-  readonly requireSignature?: boolean | undefined;
-  /** Name of the channel to follow, of the same app; null stops following, undefined changes nothing. */
-  readonly follows?: string | null | undefined;
-  readonly approvals?: ApprovalMode | undefined;
-  readonly approvalDays?: number | undefined;
-};
+/** Policy of a channel: all of its settings. */
+export type ChannelPolicy = Omit<ListedChannel, 'name'>;
+export type ChannelChange = ChangeOf<ChannelPolicy>;
 
 /** Change of the settings of a channel. */
 export type ChannelUpdate = {

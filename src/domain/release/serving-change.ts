@@ -7,7 +7,7 @@
 // its parts in the order targets, rollout, status; the first refusal refuses the whole call.
 
 import { type Failure, fail, isFailure, type Outcome } from '../../contract/failure.ts';
-import type { ReleaseStatus, Targeting } from '../../contract/resource.ts';
+import type { ChangeOf, ReleaseStatus, Targeting } from '../../contract/resource.ts';
 import { obstacleToBroadening } from './broadening.ts';
 
 export type Serving = {
@@ -18,12 +18,12 @@ export type Serving = {
   readonly offered: boolean;
 };
 
-/** Changes of a call; an absent part stays as it is, `targets: null` clears targeting. */
-export type ServingChange = {
-  readonly targets?: Targeting | null;
-  readonly rollout?: number;
-  readonly status?: ReleaseStatus;
-};
+/** Changes of a call; `targets: null` clears targeting. */
+export type ServingChange = ChangeOf<{
+  targets: Targeting | null;
+  rollout: number;
+  status: ReleaseStatus;
+}>;
 
 /** Serving state after a call. */
 export type Served = Serving & {
@@ -101,5 +101,26 @@ function narrowing(serving: Serving, cause: string): Failure {
     `This release was already offered at ${serving.rolloutPct}%: the rollout can only increase and ` +
       `label targeting can only broaden. ${cause} ` +
       'Use pause to stop offering it, or rollback to pull it.',
+  );
+}
+
+/**
+ * Returns what prevents the withdrawal of a release; undefined if nothing does. An offered release stays, and
+ * one that devices run: later decisions for these devices need its data.
+ */
+export function obstacleToWithdrawal(
+  { status, offered }: Pick<Serving, 'status' | 'offered'>,
+  /** Number of recorded devices that run it. */
+  devices: number,
+): Failure | undefined {
+  if (status === 'rolled_back') {
+    return fail('rolledBack', 'A rolled-back release cannot be withdrawn: its version stays taken');
+  }
+  if (offered) return fail('alreadyOffered');
+  if (devices === 0) return undefined;
+  const fleet = `${devices} ${devices === 1 ? 'device' : 'devices'}`;
+  return fail(
+    'alreadyRunning',
+    `This release already runs on ${fleet}: pause it to stop offering it, or roll it back to pull it`,
   );
 }

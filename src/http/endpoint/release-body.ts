@@ -325,11 +325,7 @@ export function servingCallOf({
   seen,
   ...named
 }: z.output<typeof seenServingBody>): ServingCall {
-  const change = {
-    ...(targets === undefined ? {} : { targets }),
-    ...(rollout === undefined ? {} : { rollout }),
-    ...(status === undefined ? {} : { status }),
-  };
+  const change = { targets, rollout, status };
   return { ...releaseNameOf(named), transition: transitionBy(change, seen) };
 }
 

@@ -4,10 +4,10 @@
 import { isFailure } from '../../contract/failure.ts';
 import type { CheckIn } from '../../domain/fleet/check-in.ts';
 import type { LinkKind } from '../account-ledger.ts';
-import type { OwnedApp, ReleaseFilter } from '../console-ledger.ts';
+import type { ReleaseFilter } from '../console-ledger.ts';
 import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
-import type { Actor, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
+import type { Actor, OwnedApp, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
 import { searchOrganization } from './app/apps.ts';
 import { readAttention } from './app/attention.ts';
 import { UPDATE_CHANNEL } from './app/channel-settings.ts';

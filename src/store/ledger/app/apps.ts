@@ -3,11 +3,10 @@
 import type { Found } from '../../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type { App, AppState, Channel } from '../../../contract/resource.ts';
+import type { App, AppState, ChangeOf, Channel } from '../../../contract/resource.ts';
 import { isStorable, storableText } from '../../../contract/text.ts';
 import {
   type Actor,
-  type AppChange,
   type Changed,
   type ChannelRevision,
   scopeValues,
@@ -97,7 +96,7 @@ const COLUMNS = columns<AppState>({
 export function updateApp(
   database: Database,
   appName: string,
-  { name, archived }: AppChange,
+  { name, archived }: ChangeOf<{ name: string; archived: boolean }>,
   actor: Actor,
 ): Promise<Outcome<AppState>> {
   return atomically(database, actor, async (sql) => {

@@ -9,12 +9,12 @@ import {
   type ReachingRelease,
 } from '../../../domain/release/finding/minimum-reach.ts';
 import { openDoors } from '../../../domain/release/open-doors.ts';
-import type { ChannelChange, ChannelUpdate } from '../../ledger-terms.ts';
+import { type ChannelPolicy, type ChannelUpdate, changedBy } from '../../ledger-terms.ts';
 import type { Change, LockedOne } from '../change/change.ts';
 import { type LockedChannel, lockChannel, recordChannelChange } from '../change/channels.ts';
 import { recordingSettings } from '../change/exposure.ts';
 import { type FoundChannel, findApp, findChannel } from '../change/lookups.ts';
-import { type ChannelPolicy, POLICY_COLUMNS } from '../database/columns.ts';
+import { POLICY_COLUMNS } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 
 /**
@@ -32,7 +32,7 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
   },
   async work(sql, { channel, followed }, { input: { change } }) {
     const before = policyOf(channel);
-    const after = applyChange(before, change);
+    const after = changedBy(before, change);
     const findings = [
       ...(await findOpenDoors(sql, channel, after)),
       ...(await findUnmetMinimum(sql, channel, after)),
@@ -41,7 +41,7 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
       ...{ app: channel.app.ref, name: channel.name, ...after },
       ...(findings.length > 0 && { findings }),
     };
-    if (isSame(before, after)) return { value, changed: [] };
+    if (JSON.stringify(after) === JSON.stringify(before)) return { value, changed: [] };
     if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
       return fail('followsInCircle');
     }
@@ -127,36 +127,6 @@ function policyOf(channel: LockedChannel): ChannelPolicy {
   };
 }
 
-/** Returns the changed policy: null clears the minimum version and `follows`, undefined leaves a field. */
-function applyChange(before: ChannelPolicy, change: ChannelChange): ChannelPolicy {
-  const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = change;
-  const { follows, approvals, approvalDays } = change;
-  return {
-    minimumSupportedVersion:
-      minimumSupportedVersion === undefined
-        ? before.minimumSupportedVersion
-        : minimumSupportedVersion,
-    defaultRollout: defaultRollout ?? before.defaultRollout,
-    updateMode: updateMode ?? before.updateMode,
-    requireSignature: requireSignature ?? before.requireSignature,
-    follows: follows === undefined ? before.follows : follows,
-    approvals: approvals ?? before.approvals,
-    approvalDays: approvalDays ?? before.approvalDays,
-  };
-}
-
-function isSame(before: ChannelPolicy, after: ChannelPolicy): boolean {
-  return (
-    before.minimumSupportedVersion === after.minimumSupportedVersion &&
-    before.defaultRollout === after.defaultRollout &&
-    before.updateMode === after.updateMode &&
-    before.requireSignature === after.requireSignature &&
-    before.follows === after.follows &&
-    before.approvals === after.approvals &&
-    before.approvalDays === after.approvalDays
-  );
-}
-
 async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
   await sql.query(
     `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4,
@@ -166,14 +136,8 @@ async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise
        )
      WHERE id = $1`,
     [
-      id,
-      policy.minimumSupportedVersion,
-      policy.defaultRollout,
-      policy.updateMode,
-      policy.requireSignature,
-      policy.follows,
-      policy.approvals,
-      policy.approvalDays,
+      ...[id, policy.minimumSupportedVersion, policy.defaultRollout, policy.updateMode],
+      ...[policy.requireSignature, policy.follows, policy.approvals, policy.approvalDays],
     ],
   );
 }

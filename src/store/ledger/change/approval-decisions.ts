@@ -4,10 +4,9 @@ import { type Failure, fail, isFailure, type Outcome } from '../../../contract/f
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Role, StoredApproval } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type { Actor, ApprovingCall } from '../../ledger-terms.ts';
+import { type Actor, type ApprovingCall, actorText } from '../../ledger-terms.ts';
 import { jsonOrNull } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
-import { actorText } from './actor-text.ts';
 import { APPROVAL_COLUMNS, IS_OVER, metOf, PLACE, type Settled, subjectOf } from './approvals.ts';
 import { type ActorSql, atomically, type RecordedExposure } from './atomically.ts';
 import { type AuditAction, insertAudits } from './audit.ts';

@@ -9,13 +9,13 @@ import {
   type Actor,
   type ApprovalFilter,
   type AskedCall,
+  actorText,
   type StoredPage,
   scopeValues,
   type TenantScope,
 } from '../../ledger-terms.ts';
 import { columns, isoText, jsonObject, jsonOrNull, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
-import { actorText } from './actor-text.ts';
 import type { ActorSql, RecordedExposure } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';

@@ -19,10 +19,9 @@ import {
   servingEvents,
 } from '../../../domain/release/serving-events.ts';
 import type { AuditFilter } from '../../console-ledger.ts';
-import type { Actor } from '../../ledger-terms.ts';
+import { type Actor, actorText } from '../../ledger-terms.ts';
 import { AUDIT_COLUMNS, conditionsText, jsonOrNull, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
-import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
 import type { ChangedPlace } from './outbox.ts';
 

@@ -10,23 +10,25 @@ import type { ChannelName, ChannelNameList } from '../../engine.ts';
 import {
   type Actor,
   type Changed,
+  type ChannelPolicy,
   type ChannelRevision,
   FollowersNotAsked,
   type KnownState,
   type KnownStates,
   LedgerBehind,
+  type OwnedApp,
   type PresentRevisions,
   type TenantScope,
 } from '../../ledger-terms.ts';
-import { type ChannelPolicy, newId, POLICY_COLUMNS } from '../database/columns.ts';
+import { newId, POLICY_COLUMNS } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { type ActorSql, atomically } from './atomically.ts';
 import { insertAudit, type NewAuditEntry } from './audit.ts';
-import { type FoundApp, findApp, refuseArchived } from './lookups.ts';
+import { findApp, refuseArchived } from './lookups.ts';
 
 export type LockedChannel = ChannelPolicy & {
   readonly id: string;
-  readonly app: FoundApp;
+  readonly app: OwnedApp;
   readonly name: string;
   /** Names of the channels that follow it; they are locked too. */
   readonly followers: readonly string[];
@@ -67,7 +69,7 @@ export async function lockChannel(
 /** Locks all channels of an app as `lockChannel` locks one; returns them by name. */
 export async function lockAllChannels(
   sql: Sql,
-  app: FoundApp,
+  app: OwnedApp,
   known: KnownStates | undefined,
 ): Promise<readonly LockedChannel[]> {
   await sql.query('SELECT FROM apps WHERE id = $1 FOR KEY SHARE', [app.id]);
@@ -89,7 +91,7 @@ export async function lockAllChannels(
 
 async function refuseOlder(
   sql: Sql,
-  { ref }: FoundApp,
+  { ref }: OwnedApp,
   locked: readonly LockedRow[],
   known: KnownStates,
 ): Promise<void> {
@@ -152,7 +154,7 @@ export async function recordChannelChange(
  */
 export async function raiseRevisions(
   sql: Sql,
-  app: FoundApp,
+  app: OwnedApp,
   channelIds: readonly string[],
   haveReleasesChanged: boolean,
 ): Promise<readonly ChannelRevision[]> {
@@ -291,11 +293,7 @@ export async function listChannelNames(
   return { tag, channels: isComplete ? channels : channels.slice(0, countMax), isComplete };
 }
 
-type Present = {
-  readonly epoch: number;
-  readonly record: string | null;
-  readonly line: string | null;
-};
+type Present = Omit<ChannelStates, 'channels' | 'isComplete'>;
 type Row = Present & (ChannelState | { readonly channelId: null });
 
 /**
@@ -317,28 +315,13 @@ export async function readChannelStates(sql: Sql, countMax: number): Promise<Cha
   const channels = rows.flatMap((row) => (row.channelId === null ? [] : [stateOf(row)]));
   const isComplete = channels.length <= countMax;
   const { epoch, record, line } = first;
-  return {
-    epoch,
-    record,
-    line,
-    channels: isComplete ? channels : channels.slice(0, countMax),
-    isComplete,
-  };
+  const listed = isComplete ? channels : channels.slice(0, countMax);
+  return { epoch, record, line, channels: listed, isComplete };
 }
 
-function stateOf({
-  epoch: _,
-  record: __,
-  line: ___,
-  ...state
-}: Present & ChannelState): ChannelState {
+function stateOf({ epoch: _, record: __, line: ___, ...state }: Row & ChannelState): ChannelState {
   return state;
 }
-
-type ReadRevisionsRow = {
-  readonly epoch: number;
-  readonly revisions: Readonly<Record<string, number>>;
-};
 
 /**
  * Reads the epoch and the present revisions by channel id, in one consistent read; unknown channels are left
@@ -349,7 +332,7 @@ export async function readRevisions(
   channelIds: readonly string[],
 ): Promise<PresentRevisions> {
   const ids = channelIds.filter((id) => isStorable(id));
-  const rows = await sql.query<ReadRevisionsRow>(
+  const rows = await sql.query<{ epoch: number; revisions: Record<string, number> }>(
     `SELECT present_epoch() AS epoch, (
        SELECT coalesce(json_object_agg(id, revision), '{}') FROM channels WHERE id = ANY ($1::text[])
      ) AS revisions`,

@@ -3,15 +3,9 @@
 import { type Failure, fail } from '../../../contract/failure.ts';
 import type { Channel } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import { scopeValues, type TenantScope } from '../../ledger-terms.ts';
+import { type OwnedApp, scopeValues, type TenantScope } from '../../ledger-terms.ts';
 import { POLICY_COLUMNS } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
-
-export type FoundApp = {
-  readonly id: string;
-  readonly ref: string;
-  readonly organizationId: string;
-};
 
 /**
  * Finds an app without a lock, because its ref and organization never change. An app outside the scope is
@@ -21,10 +15,10 @@ export async function findApp(
   sql: Sql,
   scope: TenantScope | undefined,
   app: string,
-): Promise<FoundApp | Failure> {
+): Promise<OwnedApp | Failure> {
   const [organizationId, appIds] = scope === undefined ? [null, null] : scopeValues(scope);
   if (!isStorable(app, organizationId ?? '')) return fail('unknownApp');
-  const rows = await sql.query<FoundApp>(
+  const rows = await sql.query<OwnedApp>(
     `SELECT id, ref, organization_id AS "organizationId" FROM apps
      WHERE ($1::text IS NULL OR organization_id = $1) AND ($3::text[] IS NULL OR id = ANY ($3))
        AND (ref = $2 OR id = $2)

@@ -6,10 +6,9 @@
 // destination takes the events.
 
 import type { EventPlace, NewEvent } from '../../../contract/notification.ts';
-import type { Actor } from '../../ledger-terms.ts';
+import { type Actor, actorText } from '../../ledger-terms.ts';
 import { HAS_RECIPIENT, newId, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
-import { actorText } from './actor-text.ts';
 
 /** Release or channel that an event is about. */
 export type ChangedPlace = {

@@ -27,14 +27,18 @@ import {
   type PlanState,
   type PlanTime,
 } from '../../../domain/rollout/plan-state.ts';
-import type { ReleaseName, TenantScope } from '../../ledger-terms.ts';
+import {
+  actorText,
+  type OwnedApp,
+  type ReleaseName,
+  type TenantScope,
+} from '../../ledger-terms.ts';
 import { columns, isoText, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
-import { actorText } from './actor-text.ts';
 import type { ActorSql } from './atomically.ts';
 import { type AuditAction, insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
-import { type FoundApp, findApp, findChannel } from './lookups.ts';
+import { findApp, findChannel } from './lookups.ts';
 
 export type PlanRow = {
   readonly id: string;
@@ -54,7 +58,7 @@ const COLUMNS = columns<PlanRow>({
 
 /** Names of a plan's release. */
 type PlanPlace = {
-  readonly app: Pick<FoundApp, 'id' | 'ref' | 'organizationId'>;
+  readonly app: OwnedApp;
   readonly channel: string;
   readonly version: string;
 };
@@ -319,7 +323,7 @@ export async function findReleaseByName(
   name: ReleaseName,
 ): Promise<
   | {
-      readonly app: FoundApp;
+      readonly app: OwnedApp;
       readonly channel: string;
       readonly release: FoundPlannedRelease;
     }

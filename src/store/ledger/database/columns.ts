@@ -7,7 +7,6 @@ import type {
   Account,
   Artifact,
   AuditEntry,
-  Channel,
   Invitation,
   Member,
   Organization,
@@ -17,7 +16,7 @@ import type {
 import { storableText } from '../../../contract/text.ts';
 import { NO_CONDITIONS } from '../../../domain/decision/targeting.ts';
 import type { StoredAccount } from '../../account-ledger.ts';
-import type { NewArtifact } from '../../ledger-terms.ts';
+import type { ChannelPolicy, NewArtifact } from '../../ledger-terms.ts';
 
 /** One SQL expression for each field of a type. */
 type Expressions<Type> = Readonly<Record<keyof Type & string, string>>;
@@ -67,9 +66,6 @@ export const AUDIT_COLUMNS = columns<AuditEntry>({
   requestId: 'request_id',
   reason: 'reason',
 });
-
-/** Settings of a channel. */
-export type ChannelPolicy = Omit<Channel, 'app' | 'name'>;
 
 /** Columns of a channel's policy, for rows of `channels`. */
 export const POLICY_COLUMNS = columns<ChannelPolicy>({

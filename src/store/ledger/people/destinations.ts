@@ -18,8 +18,7 @@ import type {
   ResealedDestination,
   SealSecret,
 } from '../../destination-ledger.ts';
-import type { Actor } from '../../ledger-terms.ts';
-import { actorText } from '../change/actor-text.ts';
+import { type Actor, actorText } from '../../ledger-terms.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAudit } from '../change/audit.ts';
 import { columns, isForMember, isoText, newId } from '../database/columns.ts';

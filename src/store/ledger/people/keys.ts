@@ -20,8 +20,7 @@ import type {
   StoredEdgeToken,
   StoredKey,
 } from '../../console-ledger.ts';
-import type { Actor } from '../../ledger-terms.ts';
-import { actorText } from '../change/actor-text.ts';
+import { type Actor, actorText } from '../../ledger-terms.ts';
 import { expireApprovals } from '../change/approval-decisions.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAudit, organizationExists } from '../change/audit.ts';

@@ -4,14 +4,15 @@ import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
 import type {
   Account,
+  ChangeOf,
   Member,
   Membership,
   Organization,
   Role,
 } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
-import type { NewAccount, OrganizationChange } from '../../account-ledger.ts';
-import type { Actor } from '../../ledger-terms.ts';
+import type { NewAccount } from '../../account-ledger.ts';
+import { type Actor, changedBy } from '../../ledger-terms.ts';
 import { expireApprovals } from '../change/approval-decisions.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAudit } from '../change/audit.ts';
@@ -119,14 +120,14 @@ async function insertOrganization(sql: ActorSql, name: string): Promise<Organiza
 export function updateOrganization(
   database: Database,
   id: string,
-  change: OrganizationChange,
+  change: ChangeOf<Settings>,
   actor: Actor,
 ): Promise<Outcome<Organization>> {
   return atomically(database, actor, async (sql) => {
     const found = await lockOrganization(sql, id);
     if (found === undefined) return fail('unknownOrganization');
     const before = settingsOf(found);
-    const after = { ...before, ...definedOf(change) };
+    const after = changedBy(before, change);
     const isTurnedOn = after.requireSecondFactor && !before.requireSecondFactor;
     if (isTurnedOn) {
       // Before the change, which the actor's session may not fulfil.
@@ -148,13 +149,6 @@ type Settings = { readonly name: string; readonly requireSecondFactor: boolean }
 
 function settingsOf({ name, requireSecondFactor }: Organization): Settings {
   return { name, requireSecondFactor: requireSecondFactor === true };
-}
-
-function definedOf({ name, requireSecondFactor }: OrganizationChange): Partial<Settings> {
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(requireSecondFactor === undefined ? {} : { requireSecondFactor }),
-  };
 }
 
 function organizationOf(id: string, { name, requireSecondFactor }: Settings): Organization {

@@ -4,7 +4,8 @@ import type { ListedRelease } from '../../../contract/console.ts';
 import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import { byVersion } from '../../../domain/decision/version.ts';
 import type { ReleaseFilter, UnjudgedReleases } from '../../console-ledger.ts';
-import { type FoundApp, findChannel } from '../change/lookups.ts';
+import type { OwnedApp } from '../../ledger-terms.ts';
+import { findChannel } from '../change/lookups.ts';
 import { columns, RELEASE_HEAD, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { countOn } from '../fleet/fleet-counts.ts';
@@ -29,7 +30,7 @@ const RELEASES = `
  */
 export async function listChannelReleases(
   sql: Sql,
-  app: FoundApp,
+  app: OwnedApp,
   channelName: string,
   { page, perPage, version, status }: ReleaseFilter,
 ): Promise<Outcome<UnjudgedReleases>> {

@@ -10,6 +10,7 @@ import { isStorable } from '../../../contract/text.ts';
 import { compareVersions, parseVersion, type Version } from '../../../domain/decision/version.ts';
 import { adoptionAtAges, type SpreadInHour } from '../../../domain/rollout/adoption-at-age.ts';
 import {
+  type OwnedApp,
   type OwnedRelease,
   type ReleaseFilter,
   type ReleaseName,
@@ -17,7 +18,7 @@ import {
   scopeValues,
   type TenantScope,
 } from '../../ledger-terms.ts';
-import { type FoundApp, findChannel } from '../change/lookups.ts';
+import { findChannel } from '../change/lookups.ts';
 import { findReleaseByName } from '../change/plan-rows.ts';
 import {
   ARTIFACTS_JSON,
@@ -56,7 +57,7 @@ const RELEASE_COLUMNS = columns<ReleaseDetail['release']>({
  */
 export async function readReleaseDetail(
   sql: Sql,
-  app: FoundApp,
+  app: OwnedApp,
   channelName: string,
   canonicalVersion: string,
 ): Promise<Outcome<Unjudged<ReleaseDetail>>> {

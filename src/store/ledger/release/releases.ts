@@ -6,7 +6,7 @@ import { LIMIT } from '../../../contract/limit.ts';
 import type { Release, WithdrawnRelease } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import type { SnapshotRelease } from '../../../domain/decision/serving-snapshot.ts';
-import { obstacleToWithdrawal } from '../../../domain/release/withdrawal.ts';
+import { obstacleToWithdrawal } from '../../../domain/release/serving-change.ts';
 import { guardFindings } from '../../../domain/rollout/plan-findings.ts';
 import type {
   Actor,
@@ -240,7 +240,7 @@ export const WITHDRAW: Change<ReleaseName, WithdrawnRelease, LockedOne> = {
     if (isFailure(found)) return found;
     const { offered, ...release } = found;
     const devices = await countRunning(sql, channel.id, canonicalVersion);
-    const obstacle = obstacleToWithdrawal({ status: release.status, offered, devices });
+    const obstacle = obstacleToWithdrawal({ status: release.status, offered }, devices);
     if (obstacle !== undefined) return obstacle;
     await endPlan(sql, channel, release);
     await remove(sql, release.id);
