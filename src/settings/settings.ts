@@ -121,7 +121,7 @@ export type Config = Readonly<{
   adminTokens: readonly string[];
   /** Keys that open sealed secrets; empty if none is set. The first seals. */
   secretKeys: readonly string[];
-  /** Who may create organizations: the operator only, or every account. */
+  /** Right to create organizations: of the operator only, or of every account. */
   organizationsBy: (typeof ORGANIZATION_MAKERS)[number];
   /** The OpenID Connect provider that people sign in with; undefined for none. */
   oidc: OidcSettings | undefined;

@@ -87,7 +87,7 @@ describe('metrics', () => {
   ]);
 
   it('are those that the source has, with their type and label', () => {
-    const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*'(\w+)'/g)];
+    const counters = [...source.matchAll(/'(sluice_\w+_total)',\s*'[^']*',\s*\{\s*(\w+):/g)];
     const plain = [...source.matchAll(/\bcounter\(\s*'(sluice_\w+)'/g)];
     const gauges = [...source.matchAll(/\bgauge\(\s*'(sluice_\w+)'/g)];
     const labelled = [...source.matchAll(/\.(\w+)\(\s*'(sluice_\w+)',\s*'[^']*',\s*\[([^\]]*)\]/g)];

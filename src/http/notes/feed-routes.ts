@@ -142,8 +142,8 @@ export function releaseNotesRoutes(
   ];
 }
 
-// Cache of rendered feeds: a feed is rendered once per state of its channel (epoch and revision), on the first
-// request, and cached within a bound.
+// Cache of rendered feeds: a feed is rendered once per state of its channel (epoch and revision), on the
+// first request, and cached within a bound.
 //
 // A large feed takes a while, so it is written beside the serving thread, release by release. One feed is
 // written at a time, and concurrent requests for it share the result. Update checks never wait for a feed.
