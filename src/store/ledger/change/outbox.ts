@@ -82,7 +82,7 @@ export class Outbox {
   }
 }
 
-/** Puts causes first. A plan's own events are so already; otherwise a release's precede its plan's. */
+/** Puts causes before effects: unless a plan is the actor, events of plans go after those of releases. */
 function causeFirst(events: readonly OutboxEvent[], actor: Actor): readonly OutboxEvent[] {
   if (actor.kind === 'plan') return events;
   const isPlan = ({ event }: OutboxEvent) => event.type.startsWith('plan.');
