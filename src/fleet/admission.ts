@@ -1,7 +1,7 @@
-// Recording of check-ins of devices that asked themselves. A device's id is whatever its request says, so
-// anybody could fill the record with devices that do not exist: how many new ones are recorded is bounded, by
-// the network that they ask from and by app. A device beyond a bound is answered like any other, and recorded
-// when it asks again later.
+// Records check-ins of devices that asked by themselves. A device's id is whatever its request says, so
+// anybody could fill the record with devices that do not exist: the number of new devices that are recorded
+// is bounded, for each network that they ask from and for each app. A new device beyond a bound gets the same
+// answer as any other, and is recorded when it asks again later.
 
 import { randomBytes } from 'node:crypto';
 import { keyedHash } from '../domain/decision/hashes.ts';
@@ -19,7 +19,7 @@ import type { Ledger } from '../store/ledger.ts';
 
 export type AdmissionDependencies = {
   readonly ledger: Pick<Ledger, 'recordCheckIns' | 'recordAwaited' | 'recordChecks'>;
-  /** Memory of the devices that this process has recorded; without one, the ledger looks for all. */
+  /** Memory of the devices that this process has recorded; if undefined, the ledger looks up every device. */
   readonly recorded?: RecordedDevices;
   readonly bounds: AdmissionBounds;
   /** Number of proxies whose forwarded addresses are trusted (`TRUST_PROXY`). */
@@ -29,7 +29,7 @@ export type AdmissionDependencies = {
   readonly now?: () => number;
 };
 
-/** Least time in milliseconds between two warnings of a kind: a flood lasts for hours. */
+/** Minimum time in milliseconds between two warnings of a kind, because a flood lasts for hours. */
 const WARNING_INTERVAL_MS = 60_000;
 
 export class Admission {
@@ -44,8 +44,7 @@ export class Admission {
 
   /**
    * Records check-ins of distinct devices, except those of new devices beyond the bounds. `writer` is the
-   * name of a caller that remembers what it recorded. Rejects with `Unavailable` when the ledger does not
-   * answer.
+   * name of a caller that has a `RecordMemory`. Rejects with `Unavailable` when the ledger does not answer.
    */
   async record(
     checkIns: readonly CheckIn[],
@@ -69,7 +68,7 @@ export class Admission {
     return result;
   }
 
-  /** Whether this process knows the device to be on record, so that no bound keeps its check-ins from it. */
+  /** Whether this process knows that the device is on record, so that no bound applies to its check-ins. */
   isRecorded(device: DeviceName): boolean {
     return this.dependencies.recorded?.has(device) === true;
   }
@@ -119,12 +118,12 @@ function note(
   }
 }
 
-// Memory of devices that are on record, so that the ledger need not look for a device again that this process
-// has recorded lately. In fixed memory: a device that is not in it is only looked for once more.
+// Memory of devices that are on record, so that the ledger need not look up a device again that this process
+// has recorded lately. Its memory is fixed: a device that has no entry is looked up once more.
 //
-// An entry is valid for a day: a device that is deleted meanwhile would be recorded again without a question.
-// Strangers choose ids, and one that is taken for another's would be, too: the hash has a key of its own in
-// each process, so nobody can construct such an id.
+// An entry is valid for a day, because a device that was deleted meanwhile would be recorded again without a
+// check of the bounds. So would a new device whose hash equals that of a known one. Strangers choose ids, so
+// the hash has a key of its own in each process, and nobody can construct such an id.
 
 /**
  * Number of sets, a power of two, with eight entries each: 16 MiB in all for two million devices, which the
@@ -136,7 +135,7 @@ const WORDS = 2;
 const KEY_BYTES = 8;
 const HOUR_MS = 3_600_000;
 const HOURS_MAX = 24;
-/** Bits of an entry's second word that hold the hour it was made in; the others hold hash. */
+/** Bits of an entry's second word that hold the hour it was made in; the other bits are part of the hash. */
 const HOUR_MASK = 0xff;
 
 export class RecordedDevices {
@@ -145,7 +144,7 @@ export class RecordedDevices {
   // Cached key of the latest app, a hash of its id: consecutive check-ins mostly belong to the same app.
   private appId: string | undefined;
   private readonly appKey = new Int32Array(2);
-  /** Hash of the device that was asked about last: the set and the first word, and the second word. */
+  /** Hash of the device that `find` looked for last; its first number also selects the set. */
   private readonly hash = new Int32Array(2);
   /** Index of the entry that is replaced next in a full set. */
   private turn = 0;
@@ -179,7 +178,7 @@ export class RecordedDevices {
     this.words.fill(0);
   }
 
-  /** Returns the offset of the device's entry, or undefined; leaves the device's hash behind. */
+  /** Returns the offset of the device's entry, or undefined; leaves the device's hash in `hash`. */
   private find(device: DeviceName): number | undefined {
     const { words, hash } = this;
     const { appId, deviceId } = device;
@@ -196,7 +195,7 @@ export class RecordedDevices {
     return undefined;
   }
 
-  /** Returns the offset of an empty entry in the set of the device, else of the next in turn. */
+  /** Returns the offset of an empty entry in the set of the device, else of the entry to replace next. */
   private placeForNew(): number {
     const first = this.firstOfSet();
     for (let at = first; at < first + WAYS * WORDS; at += WORDS) {

@@ -37,7 +37,7 @@ const BATCH_SIZE_MAX = 2000;
  */
 const BATCHES_IN_FLIGHT_MAX = 8;
 const RETRY_MS = 250;
-/** Milliseconds for which the engine takes nothing before the log says so. */
+/** Milliseconds for which the engine accepts nothing before the log says so. */
 const WAITING_TOLD_AFTER_MS = 5000;
 
 type Batch = { readonly pack: CheckInPack; readonly stream: number };
@@ -54,13 +54,10 @@ export class CheckInBuffer {
   private intervalMs = 0;
   /** Timer of the next turn; undefined while none is scheduled. */
   private timer: NodeJS.Timeout | undefined;
-  /**
-   * Whether the engine failed to take everything in the last turn; it is then not asked again before the next
-   * turn.
-   */
+  /** Whether the engine refused a batch in the last turn. If so, nothing is sent before the next turn. */
   private isRefused = false;
   private sending: Promise<boolean> | undefined;
-  /** Monotonic time since which the engine takes nothing; undefined while it takes what it is given. */
+  /** Monotonic time since which the engine accepts nothing; undefined while it accepts what is sent. */
   private refusedSince: number | undefined;
   private isWaitingTold = false;
   /** Number of check-ins dropped at the bound since dropping began; 0 while none are dropped. */
@@ -92,7 +89,7 @@ export class CheckInBuffer {
       return false;
     }
     const last = this.packers.length - 1;
-    // Where there is one stream, as without Redis, a hash would tell nothing.
+    // With one stream, as without Redis, no hash is needed.
     const stream = last === 0 ? 0 : devicePart(context.value.appId, deviceId) & last;
     const packer = this.packers[stream] as CheckInPacker;
     packer.add(context, version, deviceId, at, labels, network);
@@ -120,7 +117,7 @@ export class CheckInBuffer {
     await this.send();
   }
 
-  /** Runs one turn; returns true when everything held at its begin was accepted. Never rejects. */
+  /** Sends everything held; returns true when all of it was accepted. Never rejects. */
   send(): Promise<boolean> {
     if (this.sending === undefined && !this.isRefused) this.closeAll();
     return this.sendClosed();
@@ -149,7 +146,7 @@ export class CheckInBuffer {
     if (this.droppedCount === 1) this.log.warn({ held: this.size }, 'check-ins are dropped');
   }
 
-  /** Logs when the engine begins and ends to take nothing, and when dropping ends. */
+  /** Logs when the engine stops and resumes accepting check-ins, and when dropping ends. */
   private tellTurn(isSent: boolean): void {
     const now = performance.now();
     this.refusedSince = isSent ? undefined : (this.refusedSince ?? now);
@@ -172,8 +169,8 @@ export class CheckInBuffer {
   }
 
   /**
-   * Sends what is closed. After a refusal the open batches go on filling until the engine takes batches
-   * again: batches for each retry would be many small ones, each with versions and a place of its own.
+   * Sends the closed batches. After a refusal the open batches continue to fill until the engine accepts
+   * batches again: batches for each retry would be small, each with its own versions and queue entry.
    */
   private async sendHeld(): Promise<boolean> {
     if (!(await this.sendBacklog())) return false;
@@ -192,7 +189,7 @@ export class CheckInBuffer {
       waiting = [...refused, ...waiting.slice(group.length)];
       this.backlogSize -= sizeOf(group) - sizeOf(refused);
       if (refused.length > 0) {
-        // Put in front of the batches that were closed meanwhile.
+        // These are older than the batches that were closed meanwhile.
         this.backlog = [...waiting, ...this.backlog];
         return false;
       }
@@ -226,7 +223,7 @@ export class CheckInBuffer {
         this.metrics.faults.add('check-in-append');
         return false;
       }
-      // Serialising the batch failed, which it would do again: dropped.
+      // Serialising the batch failed and would fail again, so the batch is dropped.
       this.log.error({ err: error }, 'check-ins could not be sent');
       this.metrics.checkIns.add('dropped', pack.count);
       return true;

@@ -1,15 +1,15 @@
 // Moves check-ins from the engine into the ledger. Any number of nodes may run the drain: they share the
-// work, and batches that a node took and did not finish before it died are taken over by another.
+// work, and when a node dies, another one takes over the batches that it took and did not finish.
 //
 //   take ──▶ leave out what is on record ──▶ record in one statement ──▶ acknowledge ──▶ rest ──▶ take …
 //                                              │ ledger away: wait, record the same again (idempotent);
 //                                              │ nothing is acknowledged
 //
-// A device's check-ins come through one stream of the queue, and a stream is one drain's at a time: so drains
-// write side by side, in parts of the ledger that no other one locks.
+// All check-ins of a device are in one stream of the queue, and one drain at a time takes from a stream. So
+// drains write concurrently, each to parts of the ledger that no other drain locks.
 //
-// No request waits for the drain, so it yields to serving: it rests three times as long as it worked, until
-// it falls behind. Otherwise a database on the same machine would take a core from the service.
+// No request waits for the drain, so it yields to serving: it rests three times as long as it worked, unless
+// it is behind. Otherwise a database on the same machine would take a core from the service.
 
 import { randomUUID } from 'node:crypto';
 import { LIMIT } from '../contract/limit.ts';
@@ -28,7 +28,7 @@ import type { LedgerClock } from './ledger-clock.ts';
 import type { RecordMemory } from './record-cache.ts';
 
 const ROWS_PER_STATEMENT_MAX = 2000;
-/** Bounds of the number of batches that are taken at a time: of large ones few fill a statement. */
+/** Bounds of the number of batches that are taken at a time: a few large ones fill a statement. */
 const BATCHES = { min: 8, max: 128 };
 const WAIT_MS = 500;
 /**
@@ -48,9 +48,9 @@ const AGE_MS_MAX = LIMIT.checkInAgeDaysMax * 86_400_000;
 export type DrainDependencies = {
   readonly queue: CheckInQueue;
   readonly admission: Pick<Admission, 'record'>;
-  /** What the process knows of the record; several drains of a process share it. */
+  /** What the process knows of the record; the drains of a process share it. */
   readonly memory: Pick<RecordMemory, 'writer' | 'confirm' | 'sift' | 'note'>;
-  /** Streams of the queue that are this drain's at the moment. */
+  /** Streams of the queue that this drain may take from at the moment. */
   readonly streams: () => readonly number[];
   readonly labels: Pick<DeviceLabels, 'remember' | 'tellLost'>;
   readonly clock: Pick<LedgerClock, 'now' | 'aheadMs'>;
@@ -85,13 +85,13 @@ export class CheckInDrain {
     this.running ??= this.run();
   }
 
-  /** Stops soon. Batches in hand that were not recorded stay in the engine's queue. */
+  /** Stops soon. Batches in hand that could not be recorded stay in the engine's queue. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
   }
 
-  /** Records everything in hand and in the queue, and returns; for an engine that ends with this process. */
+  /** Stops, then records all in hand and in the queue; for an engine that ends with this process. */
   async finish(deadlineMs: number): Promise<void> {
     await this.stop();
     const deadline = performance.now() + deadlineMs;
@@ -135,9 +135,9 @@ export class CheckInDrain {
   }
 
   /**
-   * Takes more batches from now on when as many as allowed did not fill a statement, fewer when they filled
-   * two. A statement costs some milliseconds whatever is in it, and how large a batch is depends on the load
-   * of a process and on the number of streams, over which it spreads its check-ins.
+   * Adapts `batchesMax`: doubles it when that many batches did not fill a statement, halves it when they
+   * filled two. A statement costs some milliseconds whatever is in it, and the size of a batch depends on the
+   * load of a process and on the number of streams over which it spreads its check-ins.
    */
   private fitBatches(): void {
     const rows = this.inHand.reduce((sum, { checkIns }) => sum + checkIns.length, 0);
@@ -157,7 +157,7 @@ export class CheckInDrain {
     }
   }
 
-  /** Returns what is in hand with times that can be; all of it while the ledger's time is not known. */
+  /** Returns the check-ins in hand with plausible times; unchanged while the ledger's time is not known. */
   private dated(): readonly CheckIn[] {
     const { clock, metrics } = this.dependencies;
     const given = this.inHand.flatMap(({ checkIns }) => checkIns);
@@ -233,10 +233,10 @@ export class CheckInDrain {
 }
 
 /**
- * Returns check-ins in their order, none later than this time. One may be where the ledger's clock was put
- * back, or an edge began without its upstream and went by a wrong clock: it would count as later than all
- * that its device says until then. Those older than any journal is are left out: the erasure of their device
- * may be forgotten.
+ * Returns check-ins in their order, with times more than a second ahead reduced to that. They occur after the
+ * ledger's clock was put back, or on an edge that started without its upstream and with a wrong clock, and
+ * would count as newer than all check-ins of the device until then. Drops check-ins older than any journal,
+ * because the erasure of their device may be forgotten.
  */
 function datedBy(nowMs: number, checkIns: readonly CheckIn[]): readonly CheckIn[] {
   const latestMs = nowMs + AHEAD_MS_MAX;
@@ -246,8 +246,8 @@ function datedBy(nowMs: number, checkIns: readonly CheckIn[]): readonly CheckIn[
 }
 
 /**
- * Returns the devices whose check-in carried labels that are not on record: it was not admitted, or the
- * device was erased after it.
+ * Returns the devices whose check-in carried labels that are not on record, because the device was not
+ * admitted, or was erased after the check-in.
  */
 function lostOf(
   checkIns: readonly CheckIn[],
@@ -257,22 +257,22 @@ function lostOf(
   return checkIns.filter((each) => each.labels !== undefined && !isStored.has(deviceKey(each)));
 }
 
-/** Time of the earliest of these check-ins, in milliseconds since 1970; undefined when there are none. */
+/** Returns the time of the earliest check-in, in milliseconds since 1970; undefined when there is none. */
 function oldestOf(batches: readonly CheckInBatch[]): number | undefined {
-  // Batches of a stream come in their order, and those of several streams one stream after the other.
+  // The batches are ordered within a stream only, so the first batch may not have the earliest time.
   const begins = batches.flatMap(({ checkIns }) => checkIns[0]?.at ?? []);
   return begins.length === 0 ? undefined : Math.min(...begins);
 }
 
-// The streams of the queue of check-ins that are this process's: all processes that record share them evenly,
-// so that each stream is taken by one at a time. Nothing is lost or recorded twice where two take from one
-// stream for a moment, as batches are taken once; but a drain knows the record of its devices only while it
-// is alone.
+// Assigns the streams of the check-in queue to processes: all processes that record share them evenly, so
+// that one at a time takes from each stream. If two take from a stream for a moment, nothing is lost or
+// recorded twice, because each batch is taken once; but what a process knows of the record of its devices is
+// certain only while it alone records them.
 //
-// Who gains a stream waits until the one before has surely heard of it, unless nobody else is left.
+// A process that gains a stream waits until its previous taker must have heard of that, unless it is alone.
 
 const INTERVAL_MS = 500;
-/** Longer than the interval of the others and a slow answer. */
+/** Longer than the interval at which the other processes share, and a slow answer. */
 const GAIN_WAIT_MS = 1500;
 
 type SharedQueue = Pick<CheckInQueue, 'streams' | 'shareCheckIns' | 'leaveCheckIns'>;
@@ -281,7 +281,7 @@ export class StreamShare {
   /** Name of this process, unique among all nodes. */
   readonly taker = randomUUID();
   private readonly loop: Periodic;
-  /** Monotonic time from which each stream may be taken from; undefined for those of others. */
+  /** Monotonic time from which this process may take from each stream; undefined for streams of others. */
   private readonly gainedAt: (number | undefined)[];
 
   constructor(
@@ -292,7 +292,7 @@ export class StreamShare {
     this.gainedAt = new Array(queue.streams).fill(undefined);
     this.loop = periodic(async () => this.share(await queue.shareCheckIns(this.taker)), {
       ...{ everyMs: INTERVAL_MS, firstMs: 0 },
-      // The streams stay as they are: nobody can take from them either.
+      // The assignment stays: while the engine is away, nobody can take from a stream anyway.
       onFault: (error) =>
         tellFault({ metrics, log }, 'check-in-share', error, 'check-ins are not shared', {
           waits: false,
@@ -308,13 +308,13 @@ export class StreamShare {
   async stop(): Promise<void> {
     await this.loop.stop();
     this.gainedAt.fill(undefined);
-    // Else forgotten by itself in a few seconds.
+    // If this fails, the registration expires in a few seconds.
     await this.queue.leaveCheckIns(this.taker).catch(whenAway(() => undefined));
   }
 
   /**
-   * Returns the streams of one of the `drains` of this process, from 0 on. A stream is the same drain's
-   * whoever else there is: two drains of a process would else have check-ins of a device in hand at a time.
+   * Returns the streams of one of the `drains` of this process, counted from 0. A stream always goes to the
+   * same drain: two would otherwise have check-ins of a device in hand at the same time.
    */
   streamsOf(drain: number, drains: number): readonly number[] {
     const now = performance.now();
@@ -337,8 +337,8 @@ export class StreamShare {
   }
 
   /**
-   * Goes on without being known: an engine whose memory is full keeps no taker, and taking is what frees it.
-   * Streams that nobody is known to take are those of whoever has none.
+   * Keeps the streams although this process is not registered: an engine whose memory is full registers none,
+   * and only taking frees its memory. While none is registered, one without streams takes from all.
    */
   private keep(takers: readonly string[]): void {
     const hasAny = this.gainedAt.some((each) => each !== undefined);
@@ -346,19 +346,19 @@ export class StreamShare {
   }
 }
 
-// Length of the queue of check-ins, read now and then, because the figures of a process are told without
-// waiting.
+// Length of the check-in queue, read every two seconds, because the metrics of a process must not wait for
+// it.
 
 const QUEUE_LENGTH_INTERVAL_MS = 2000;
 
 export class QueueLength {
-  /** Number of batches in the queue when it was last read; while it cannot be read, as it was before. */
+  /** Number of batches in the queue when it was last read; stays while the queue cannot be read. */
   entries = 0;
   /** Bytes that count against the queue's bound, read like `entries`. */
   bytes = 0;
   private readonly reads = periodic(() => this.read(), {
     everyMs: QUEUE_LENGTH_INTERVAL_MS,
-    // The engine is away, which the health of the stores tells.
+    // The engine is away, which the health of the stores reports.
     onFault: () => undefined,
   });
 

@@ -1,12 +1,12 @@
-// Reading and storing of device labels. The ledger is the record; the engine holds for all nodes what the
-// ledger has, and over it what devices have sent since with checks. Both are asked for many devices at a
-// time. A node caches no labels itself, because a label that a report has acknowledged must decide the next
-// check on every node. It only remembers which labels are already recorded, until it hears of a change, or
-// finds it in the ledger.
+// Reads and stores device labels. The ledger is the record; the engine holds for all nodes what the ledger
+// has, and on top of it what devices have sent since with checks. Both are asked for many devices at a time.
+// A node caches no labels itself, because a label that a report has acknowledged must decide the next check
+// on every node. It only remembers which labels are already recorded, until a change of them is announced, or
+// found in the ledger.
 //
-// What the engine was not told by the ledger for an hour is asked of the ledger again. When that does not
-// answer, the engine's labels are the best that is known, and are used. What the engine could not be told is
-// brought to it by the feed (label-feed.ts).
+// Labels that the engine got from the ledger more than an hour ago are read from the ledger again. When the
+// ledger does not answer, the engine's labels are the best that is known, and are used. What could not be put
+// into the engine is put there by the feed (label-feed.ts).
 
 import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
@@ -41,23 +41,23 @@ type DeviceLabelsDependencies = {
   readonly admission: Pick<Admission, 'record' | 'isRecorded' | 'learn'>;
   readonly engine: Engine;
   readonly metrics: Metrics;
-  /** What is already recorded, as far as this process knows. */
+  /** Memory of the labels that are already recorded, as far as this process knows. */
   readonly labelMemory?: StoredLabelMemory;
 };
 
 /**
  * Bounds of each kind of batch. Two at a time are enough to keep a store busy, and a batch costs as much as
- * dozens of its items; those that ask the ledger use a connection of its pool each.
+ * dozens of its items. Each batch that asks the ledger uses a connection of its pool.
  */
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 /** Longest wait for labels from the ledger before those of the engine are used. */
 const LEDGER_WAIT_MS_MAX = 1500;
 /** Time for which a ledger that did not answer is not asked again. */
 const LEDGER_REST_MS = 1000;
-/** Number of changed devices above which all is forgotten. */
+/** Number of changed devices above which the memory of all devices is cleared. */
 const FORGOTTEN_MAX = 500;
 
-/** Labels of a device as the ledger has them, and those that count, as far as its notes are known. */
+/** Labels of a device as the ledger has them, and `counting`: those with the known notes merged over them. */
 type FoundLabels = RecordedLabels & {
   readonly counting: Labels;
   readonly areNotesKnown: boolean;
@@ -70,13 +70,15 @@ export class DeviceLabels {
   private readonly writes: Batcher<CheckIn, StoredLabels | undefined>;
   private readonly notes: Batcher<LabelNote, boolean>;
   private readonly memory: StoredLabelMemory;
-  /** Whether the engine notes labels: asking it, behind its proxy, takes longer than the rest of a note. */
+  /**
+   * The engine's flag, copied: reading it through the engine's proxy takes longer than the rest of a note.
+   */
   private readonly keepsNotes: boolean;
-  /** Change of labels up to which the memory has forgotten what changed. */
+  /** Position of the last change of labels that the memory has followed. */
   private followed: LabelPosition | undefined;
-  /** Whether the engine answered when it was last followed: else announcements may be missed. */
+  /** Whether the engine answered when it was last asked; if not, announcements may have been missed. */
   private isHeard = true;
-  /** Time of the monotonic clock before which the ledger is not asked. */
+  /** Monotonic time before which the ledger is not asked. */
   private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly dependencies: DeviceLabelsDependencies) {
@@ -100,7 +102,7 @@ export class DeviceLabels {
 
   /**
    * Returns whether this process knows, without asking a store, that the device's record contains labels with
-   * this hash. While the engine is silent nothing is known: another node may have noted other labels.
+   * this hash. False while the engine does not answer: another node may have noted other labels.
    */
   areStored(device: DeviceName, labelsTag: number): boolean {
     return this.isHeard && this.memory.holds(device, labelsTag);
@@ -112,8 +114,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Forgets what the ledger says has changed since the last call, and learns which of the engine's labels are
-   * in doubt. Rejects with `Unavailable` when a store does not answer.
+   * Forgets the labels that have changed in the ledger since the last call, and finds out whether the engine
+   * answers, so that no announcement is missed. Rejects with `Unavailable` when a store does not answer.
    */
   async follow(): Promise<void> {
     await Promise.all([this.forgetChanged(), this.listenToEngine()]);
@@ -134,9 +136,9 @@ export class DeviceLabels {
 
   /**
    * Notes labels of a check whose check-in will carry them, so that they count on every node from now on.
-   * Resolves with false when that is not certain, or the device is not known to be on record, or its record
-   * may have them already: `store` them. Devices mostly have the labels that they had before this process
-   * began: one look at the record, and it remembers them.
+   * Resolves with false when that is not certain, when the device is not known to be on record, or when its
+   * record may have them already: the caller must `store` them. Most devices still have the labels from
+   * before this process started, so `store` looks at the record once and remembers them.
    */
   async note(note: LabelNote, labelsTag: number): Promise<boolean> {
     if (!this.memory.areNew(note, labelsTag)) return false;
@@ -144,8 +146,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Does the same as `note` where that asks the engine once: returns false, and calls nobody, where a device
-   * has to be looked up, or nothing can be noted now. The asker is told what `note` resolves with.
+   * Does the same as `note` if that takes one call of the engine, and calls the asker with its result.
+   * Returns false, and calls nobody, if the device has to be looked up, or nothing can be noted now.
    */
   noteSoon(note: LabelNote, labelsTag: number, asker: Asker<boolean>): boolean {
     if (!this.keepsNotes || !this.memory.areNew(note, labelsTag)) return false;
@@ -153,10 +155,10 @@ export class DeviceLabels {
   }
 
   /**
-   * Makes labels that `note` did not take count on every node before it resolves, and returns the device's
-   * merged labels. They are recorded; or noted, where the device turns out to be on record and nothing else
-   * was recorded since they were noted last. When the ledger is unavailable they are not lost, because the
-   * check-in carries them too; the result is then what the engine knows, with them merged over it.
+   * Makes labels that `note` did not accept count on every node before it resolves, and returns the device's
+   * merged labels. Notes them if the device is on record and nothing was recorded since they were last noted;
+   * else records them. When the ledger is unavailable they are not lost, because the check-in carries them
+   * too; the result is then the engine's labels with these merged over them.
    */
   async store(checkIn: LabelledCheckIn): Promise<Labels> {
     const before = await this.find(checkIn);
@@ -170,10 +172,10 @@ export class DeviceLabels {
 
   private async storeAfter(before: FoundLabels, checkIn: LabelledCheckIn): Promise<Labels> {
     const known = before.counting;
-    // A note may say otherwise than the record: then the record is to get what the device says now.
+    // A note may differ from the record; then the record must get what the device sends now.
     const isOnRecord = includesLabels(before.labels, checkIn.labels);
     if (isOnRecord && includesLabels(known, checkIn.labels)) {
-      // A note that the silent engine holds may say otherwise: the check-in says when they were sent last.
+      // An engine that does not answer may have another note: the next check-ins must carry these again.
       if (before.areNotesKnown) this.memory.note(checkIn, checkIn.labels, before.revision);
       return known;
     }
@@ -191,8 +193,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Announces labels that were just recorded, with these check-ins, to every node. Never rejects: what the
-   * engine is not told now, it gets by the feed.
+   * Announces labels, which these check-ins have just recorded, to every node. Never rejects: what the engine
+   * does not get now, the feed brings later.
    */
   async remember(
     entries: readonly StoredLabels[],
@@ -214,9 +216,9 @@ export class DeviceLabels {
   }
 
   /**
-   * Tells every node that labels of these devices were sent and are not on record, because the devices have
-   * no record: the next checks carry them again. Never rejects; what is not told is sent again within ten
-   * minutes.
+   * Announces to every node that labels of these devices were sent but not recorded, because the devices have
+   * no record: their next checks carry the labels again. Never rejects; without the announcement they are
+   * sent again within ten minutes.
    */
   async tellLost(devices: readonly DeviceName[]): Promise<void> {
     if (devices.length === 0) return;
@@ -238,7 +240,7 @@ export class DeviceLabels {
     await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
   }
 
-  /** Whether the device is on record for certain: only of those that are does the engine cache labels. */
+  /** Whether the device is certainly on record; the engine caches stored labels only of those that are. */
   private async isRecorded(device: DeviceName): Promise<boolean> {
     const { admission } = this.dependencies;
     if (admission.isRecorded(device)) return true;
@@ -247,7 +249,7 @@ export class DeviceLabels {
     return true;
   }
 
-  /** Notes labels. Resolves with false when the engine does not take them; never rejects. */
+  /** Notes labels. Resolves with false when the engine does not accept them; never rejects. */
   private async tryNote(note: LabelNote): Promise<boolean> {
     if (!this.keepsNotes) return false;
     return this.notes.ask(note).catch(
@@ -259,8 +261,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Notes labels, which makes every process doubt what it knows of these devices' labels. Returns for each
-   * whether the engine has taken it.
+   * Notes labels, which invalidates what every process remembers of these devices' labels. Returns for each
+   * whether the engine has accepted it.
    */
   private async noteMany(notes: readonly LabelNote[]): Promise<readonly boolean[]> {
     const { engine, metrics } = this.dependencies;
@@ -303,7 +305,7 @@ export class DeviceLabels {
     return found;
   }
 
-  /** Returns for each device its labels, or that they cannot be known now. */
+  /** Returns for each device its labels, or `Unavailable` if neither store knows them. */
   private async readMany(
     devices: readonly DeviceName[],
   ): Promise<readonly (FoundLabels | Unavailable)[]> {
@@ -316,7 +318,7 @@ export class DeviceLabels {
     });
   }
 
-  /** Returns stored labels: the engine's where they are confirmed, the ledger's where it answers. */
+  /** Returns stored labels: the engine's if they are confirmed, else the ledger's, else the engine's. */
   private async complete(
     devices: readonly DeviceName[],
     cached: readonly CachedLabels[],
@@ -325,7 +327,7 @@ export class DeviceLabels {
     const read = open.length === 0 ? [] : await this.askLedger(open);
     const rest = read instanceof Unavailable ? undefined : read[Symbol.iterator]();
     return cached.map(({ stored, isConfirmed }) => {
-      // Only of devices that are on record does the engine hold stored labels.
+      // The engine has stored labels only of devices that are on record.
       const known = stored && { ...stored, isRecorded: true };
       if (isConfirmed && known !== undefined) return known;
       return rest === undefined
@@ -335,8 +337,8 @@ export class DeviceLabels {
   }
 
   /**
-   * Reads labels from the ledger and puts them into the engine. A ledger that hangs is not waited for longer
-   * than checks can wait, but what it answers later is put all the same.
+   * Reads labels from the ledger and puts them into the engine. Waits for the ledger no longer than checks
+   * can wait, but puts into the engine also what the ledger answers later.
    */
   private async askLedger(
     devices: readonly DeviceName[],
@@ -356,9 +358,9 @@ export class DeviceLabels {
 
   private async readAndFill(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
     const read = await this.dependencies.ledger.readLabels(devices);
-    // An id that somebody invented is not worth a place in the engine.
+    // The engine gets no entries for devices that are not on record: their ids may be invented.
     const entries = read.filter(({ isRecorded }) => isRecorded);
-    // When that fails, the next reader does it.
+    // If that fails, the next reader does it.
     await this.dependencies.engine.putLabels(entries).catch(whenAway(() => undefined));
     return read;
   }
@@ -391,12 +393,12 @@ export class DeviceLabels {
   }
 }
 
-/** What is known of a device while the engine does not answer. */
+/** Stands for the engine's labels of a device while the engine does not answer. */
 const NOT_ANSWERED: CachedLabels = { stored: undefined, isConfirmed: false, notes: undefined };
 
 /**
- * Returns up to when notes are overtaken by a check-in that is recorded: by one from a queue up to its times,
- * by one that somebody waited for all, because it is the newest that there is.
+ * Returns, by key, the time up to which a recorded check-in replaces notes. A check-in from a queue replaces
+ * those up to its own times; one that a caller waited for replaces all, because it is the newest.
  */
 function settledBy({ labels, labelTimes, at }: CheckIn, kind: CheckKind): LabelTimes {
   const untilOf = (key: string) =>

@@ -1,10 +1,10 @@
-// The device rate limit: 120 requests a minute over all device endpoints. A single process decides at once.
-// One of several processes asks the engine, but only about busy devices, and decides alone when the engine
-// does not answer: the limit protects the service, so a lost engine must neither lock devices out nor lift
-// the limit. `SlidingWindowLimiter` states the guarantees.
+// The device rate limit: 120 requests a minute over all device endpoints. A process that serves alone decides
+// at once. One of several processes asks the engine, but only about busy devices, and decides alone when the
+// engine does not answer: the limit protects the service, so a lost engine must neither lock devices out nor
+// lift the limit. `SlidingWindowLimiter` states the guarantees.
 
 import { randomBytes } from 'node:crypto';
-// Imported, because the global `performance` is a getter that every access would call.
+// Imported, because every access to the global `performance` would call a getter.
 import { performance } from 'node:perf_hooks';
 import { type Failure, failUntil } from '../contract/failure.ts';
 import { Unavailable } from '../contract/store-fault.ts';
@@ -26,7 +26,7 @@ export type DeviceLimitOptions = {
   readonly metrics: Pick<Metrics, 'deviceLimit' | 'faults'>;
   /** Clock in milliseconds that never goes back; default: the process's monotonic clock. */
   readonly now?: () => number;
-  /** Maximum number of devices counted at a time; a power of two. */
+  /** Maximum number of devices counted at the same time; a power of two. */
   readonly capacity?: number;
   readonly busyCapacity?: number;
 };
@@ -46,7 +46,7 @@ const BUSY_CAPACITY_DEFAULT = 2 ** 15;
 const BATCH_SIZE_MAX = 100;
 /**
  * Maximum number of concurrent calls; other commands to the engine queue behind them. Few, because a call
- * costs as much as dozens of its devices: two settle 40,000 a second where the engine answers within 5 ms.
+ * costs as much as dozens of its devices: two settle 40,000 a second if the engine answers within 5 ms.
  */
 const BATCHES_MAX = 2;
 const PENDING_MAX = 10_000;
@@ -58,7 +58,7 @@ export class DeviceLimit {
   private readonly name = randomBytes(9).toString('base64url');
   private readonly settling: Batcher<DeviceDebt, RateDecision>;
   private nowMs = 0;
-  /** What the clock showed at the latest request, with a fraction. */
+  /** Clock reading of the latest request in milliseconds, with a fraction. */
   readMs = 0;
 
   constructor(private readonly options: DeviceLimitOptions) {
@@ -99,7 +99,7 @@ export class DeviceLimit {
     });
   }
 
-  /** Does the same as `later`, and calls the asker in place of a promise. */
+  /** Does the same as `later`, but calls the asker instead of resolving a promise. */
   settle(hash: number, tag: number, asker: Asker<number>): void {
     const claim = this.windows.claim(hash, tag, this.nowMs);
     this.options.metrics.deviceLimit.add('settled');

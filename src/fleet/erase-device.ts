@@ -1,5 +1,5 @@
-// Erasure of a device on request of whoever it belongs to: it goes from the record and from every cache, and
-// is a new device when it asks again.
+// Erases a device at its owner's request: deletes it from the record and from every cache. If the device asks
+// again, it counts as a new one.
 
 import type { Principal } from '../access/api-keys.ts';
 import { isFailure, type Outcome } from '../contract/failure.ts';
@@ -13,15 +13,15 @@ type EraseDependencies = {
 };
 
 /**
- * Milliseconds by which the clocks of nodes may differ from the ledger's, which they follow as exactly as a
- * round trip tells. Check-ins of so long after the erasure count as received before.
+ * Milliseconds by which a node's copy of the ledger's clock may be wrong, because round trips bound its
+ * precision. Check-ins up to so long after the erasure count as received before it.
  */
 const SLACK_MS = 250;
 
 /**
- * Erases a device. It answers late enough for a check after the answer to be later than what counts as
- * received before, by the clock of any node. Rejects with `Unavailable` when a store does not answer; the
- * same call again finishes what is left, though it may find the device gone from the record.
+ * Erases a device. Answers so late that a check after the answer is, by the clock of any node, later than the
+ * check-ins that count as received before. Rejects with `Unavailable` when a store does not answer; the same
+ * call again finishes the rest, though it may find the device already deleted from the record.
  */
 export async function eraseDevice(
   { ledger, labels }: EraseDependencies,
@@ -34,7 +34,7 @@ export async function eraseDevice(
   const erased = await ledger.eraseDevice(scope, app.id, deviceId, SLACK_MS, actor);
   const isGone = !isFailure(erased) || erased.failure === 'unknownDevice';
   const mayErase = actor.kind !== 'key' || actor.lacks === undefined;
-  // After the deletion: what a node read before it is dropped with the rest.
+  // After the deletion, so that this also drops what a node read into a cache just before it.
   if (isGone && mayErase) await labels.forget([{ appId: app.id, deviceId }]);
   if (!isFailure(erased)) await pause(2 * SLACK_MS);
   return erased;

@@ -1,6 +1,6 @@
-// Deletes devices that have been silent for long, version changes that have newer ones enough, old adoption
-// counts, idempotency keys that are over, old entries of the audit, and erasures that no check-in can be
-// older than, and expires requests for approvals: a few rows at a time, so that no other statement waits.
+// Deletes devices that have been silent for long, version changes beyond those kept of a device, old adoption
+// counts, expired idempotency keys, old entries of the audit, and erasures older than any check-in; also
+// expires requests for approvals. A few rows at a time, so that no other statement waits.
 
 import { LIMIT } from '../contract/limit.ts';
 import { isoTime } from '../contract/text.ts';
@@ -20,14 +20,14 @@ export type Retention = {
 
 const DAY_MS = 86_400_000;
 const ROWS_PER_TURN_MAX = 1000;
-/** Maximum number of counts of new devices that a turn forgets: they are small and nobody waits for them. */
+/** Maximum number of counts of new devices that a turn deletes; more than of others, as they are small. */
 const ADMISSIONS_PER_TURN_MAX = 10_000;
 const IDEMPOTENCY_KEYS_PER_TURN_MAX = 1000;
-/** Days for which an erasure is remembered: a day longer than a check-in from before it may be on its way. */
+/** Days for which an erasure is remembered: a day longer than the age up to which check-ins are recorded. */
 const ERASURE_DAYS = LIMIT.checkInAgeDaysMax + 1;
 const APPROVALS_PER_TURN_MAX = 100;
 const TURN_INTERVAL_MS = 60_000;
-/** Milliseconds until the next turn when more rows are due: rows must go faster than new ones fall due. */
+/** Milliseconds until the next turn when more rows are due: rows must go faster than they fall due. */
 const BUSY_INTERVAL_MS = 1000;
 
 type SweptLedger = Pick<
@@ -66,7 +66,7 @@ async function sweep(
   { devicesDays, hoursDays, auditDays }: Retention,
   metrics: Metrics,
 ): Promise<boolean> {
-  // By the clock of a node that is a year ahead, the whole fleet would have been silent for too long.
+  // By a node's clock that is a year ahead, the whole fleet would have been silent for too long.
   const nowMs = await ledger.readTime();
   const before = (days: number) => isoTime(nowMs - days * DAY_MS);
   const gone = await ledger.sweepFleet(before(devicesDays), before(hoursDays), ROWS_PER_TURN_MAX);

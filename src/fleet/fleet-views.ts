@@ -1,6 +1,6 @@
-// What people and orchestrators ask and tell about the fleet: views for the console, reports of devices,
-// failure reports, and the removal of devices. Counts come from the counters that the drain maintains,
-// never from a scan of the device table.
+// What people and orchestrators read and change about the fleet: views for the console, reports of devices,
+// failure reports, and the deletion of devices. Counts come from the counters that the drain maintains, never
+// from a scan of the device table.
 
 import type { Caller } from '../access/api-keys.ts';
 import type {
@@ -33,20 +33,18 @@ import { type MistakenIds, noteMistakes } from './mistaken-ids.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
-/**
- * Milliseconds within which a device counts as seen now; longer than its recorded `lastSeen` may lag behind.
- */
+/** Milliseconds within which a device counts as seen now; more than its recorded `lastSeen` may be late. */
 const NOW_MS = 15 * 60_000;
 const ADOPTION_DEFAULT_MS = WEEK_MS;
 const HOURLY_MAX_MS = 31 * DAY_MS;
 
-/** Takes live events; `end` is the last one. */
+/** Receives live events; `end` is the last one. */
 type LiveSink = {
   send(event: 'check-ins', data: LiveEvents['check-ins']): void;
   end(event: 'end', data: LiveEvents['end']): void;
 };
 
-/** Starts sending live events and returns the function that ends it. */
+/** Starts sending live events and returns the function that stops it. */
 type LiveSource = (sink: LiveSink) => () => void;
 
 export class ViewFleet {
@@ -57,7 +55,7 @@ export class ViewFleet {
     private readonly live: ActivityBroadcast,
   ) {}
 
-  /** Returns a device with its version changes, and what releases have done with it. */
+  /** Returns a device with its version changes, and its offers, installations and failures by release. */
   async readDevice(appId: string, deviceId: string): Promise<Outcome<ShownDevice>> {
     const device = await this.ledger.readDevice(appId, deviceId);
     if (isFailure(device)) return device;
@@ -65,8 +63,8 @@ export class ViewFleet {
   }
 
   /**
-   * Devices by channel, version and platform now, and how many were seen in the last quarter of an hour,
-   * day and week; those are estimates where there are many. `channel` leaves out all other channels.
+   * Returns the number of devices by channel, version and platform, and how many were seen in the last
+   * quarter of an hour, day and week (estimates for large fleets). `channel` leaves out all other channels.
    */
   async readFleet(
     appId: string,
@@ -82,7 +80,7 @@ export class ViewFleet {
     return { cells: shown, total, now, day, week, isEstimate };
   }
 
-  /** Reads the adoption series in steps, oldest first; from `since` on, default a week ago. */
+  /** Reads the adoption series in steps, oldest first, from `since` (default: a week ago). */
   async readAdoptionSteps(
     appId: string,
     wanted: {
@@ -99,7 +97,7 @@ export class ViewFleet {
     return { points: await this.ledger.readAdoptionSteps(appId, { ...wanted, since }) };
   }
 
-  /** Returns hourly counts from `since` (RFC 3339, default a week ago) on. */
+  /** Returns hourly counts from `since` (RFC 3339, default: a week ago). */
   async readAdoption(
     app: string,
     since: string | undefined,
@@ -115,8 +113,8 @@ export class ViewFleet {
     const refusal = this.places.refusal(viewer);
     if (refusal !== undefined) return refusal;
     return (sink) => {
-      // Taken only now, because a client that left meanwhile would never give its place back. Of several
-      // that asked at once, some may come too late.
+      // Takes the place only now, because a client that had left by now would never give it back. Of several
+      // that were admitted at the same time, some may find no place left.
       const leave = this.places.take(viewer);
       if (leave === undefined) {
         sink.end('end', { reason: 'too-many' });
@@ -131,8 +129,8 @@ export class ViewFleet {
   }
 }
 
-// Fleet reports: the state of devices that never ask themselves, reported by an orchestrator. It is recorded
-// before the answer leaves, and every node's next decision knows it.
+// Fleet reports: an orchestrator reports the state of devices that never ask by themselves. A report is
+// recorded before it is answered, and every node's next decision takes it into account.
 
 type ReportedDevice = {
   readonly deviceId: string;
@@ -142,7 +140,7 @@ type ReportedDevice = {
   readonly arch?: string | undefined;
   readonly channel: string;
   readonly labels?: Labels | undefined;
-  /** What it could not install. */
+  /** Version that the device could not install. */
   readonly failed?: { readonly version: string; readonly reason?: string | undefined } | undefined;
 };
 
@@ -157,8 +155,8 @@ export type ReportFleetDependencies = {
 };
 
 /**
- * Records a report. A device named twice is in its last state, with the labels merged in order; one with a
- * mistaken id is not recorded.
+ * Records a report. If it names a device twice, the last state counts, with the labels merged in order.
+ * Devices with a mistaken id are counted and not recorded.
  */
 export async function reportFleet(
   { ledger, metrics, labels, live, mistakenIds }: ReportFleetDependencies,
@@ -211,9 +209,9 @@ function describe(appId: string, device: ReportedDevice, at: number): CheckIn {
   };
 }
 
-// Deletion of devices that should never have come to the record, such as those that a client has invented: a
-// few at a time, so that check-ins and reports need not wait for long. A call works for a moment and tells
-// where the next one goes on.
+// Deletes devices that should never have been recorded, such as those that a client has invented: a few at a
+// time, so that check-ins and reports do not wait for long. A call works for two seconds and returns where
+// the next call continues.
 
 type PurgeDependencies = {
   readonly ledger: Pick<Ledger, 'purgeDevices' | 'countPurgeable'>;
@@ -224,20 +222,20 @@ type PurgeDependencies = {
 
 type PurgeCall = {
   readonly purge: DevicePurge;
-  /** Device id after which to go on; undefined for the first call. */
+  /** Device id after which to continue; undefined for the first call. */
   readonly after: string | undefined;
-  /** Whether devices are counted and not deleted. */
+  /** Whether to count the devices instead of deleting them. */
   readonly isDryRun: boolean;
 };
 
 type PurgeResult = {
   /** Number of devices that this call has deleted, or would have. */
   readonly devices: number;
-  /** Device id after which the next call goes on; null when there is nothing left to look at. */
+  /** Device id after which the next call continues; null when no devices are left to look at. */
   readonly next: string | null;
 };
 
-/** Milliseconds after which a call begins no other part, so that nobody waits for its answer for long. */
+/** Milliseconds after which a call begins no further part, so that its answer does not take long. */
 const WORK_MS_MAX = 2000;
 
 export class PurgeDevices {
@@ -249,7 +247,7 @@ export class PurgeDevices {
 
   /**
    * Deletes devices, or counts them. Rejects with `Unavailable` when a store does not answer; what was
-   * deleted by then stays deleted, and the same call again goes on.
+   * deleted by then stays deleted, and the same call again continues.
    */
   async purge(call: PurgeCall, actor: Actor): Promise<Outcome<PurgeResult>> {
     const end = this.now() + WORK_MS_MAX;
@@ -282,14 +280,14 @@ export class PurgeDevices {
   }
 }
 
-// Failures that devices report themselves: each is recorded before it is answered, many at a time, and counts
-// as a check-in of the version that the device runs.
+// Failures that devices report by themselves. Each is recorded, many at a time, before it is answered, and
+// counts as a check-in of the version that the device runs.
 
 const BATCH_SIZE_MAX = 500;
-/** Maximum number of failures that wait for the ledger; one more is 503. */
+/** Maximum number of failures that wait for the ledger; further ones are refused with 503. */
 const PENDING_MAX = 2000;
 
-/** Device that reports a failure, as its address and its client's address tell it. */
+/** Device that reports a failure, as read from the request's path and the client's IP address. */
 type FailingDevice = Pick<CheckIn, 'platform' | 'arch'> & {
   readonly appRef: string;
   readonly words: NetworkWords;
@@ -317,7 +315,7 @@ export class FailureReports {
     });
   }
 
-  /** Records a failure. Rejects with `Unavailable` when the ledger does not answer, or too many wait. */
+  /** Records a failure. Rejects with `Unavailable` when the ledger does not answer or too many wait. */
   async note(
     failure: ReportedFailure,
     { appRef, platform, arch, words }: FailingDevice,

@@ -1,9 +1,9 @@
-// Brings the engine's labels up to the ledger's changes. Whoever records labels tells the engine at once; the
-// feed finds what it was not told, because it did not answer, or lost it, or the process ended before.
+// Brings the ledger's changes of labels into the engine. Whoever records labels puts them there at once; the
+// feed finds those that are missing because the engine was away or lost them, or the process ended before.
 //
-// The engine holds the position up to which it has all changes, so any process of any node may feed it, each
-// where the one before ended. When the changes after that position are too many, or cannot be known, no
-// cached labels are believed any more until the ledger has confirmed them.
+// The engine stores the position up to which it has all changes, so any process of any node may continue from
+// there. When the changes after that position are too many, or cannot be known, no cached labels are used any
+// more until the ledger has confirmed them.
 
 import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
@@ -14,9 +14,9 @@ import type { Ledger } from '../store/ledger.ts';
 
 /** Maximum number of devices whose labels are read and put at a time. */
 const PAGE_SIZE = 500;
-/** Maximum number of pages of one turn; the rest waits for the next one. */
+/** Maximum number of pages of one turn; the rest waits for the next turn. */
 const PAGES_MAX = 100;
-/** Number of changes above which asking the ledger when a device asks is less work than reading them. */
+/** Number of changes above which reading labels when their device asks is less work than feeding them. */
 const BACKLOG_MAX = 50_000;
 
 type LabelFeedDependencies = {
@@ -48,7 +48,7 @@ export class LabelFeed {
     const last = changed.at(-1);
     if (last === undefined) return true;
     await engine.putLabels(changed);
-    // When another process was quicker, its position stays, and the next page begins there.
+    // If another process was faster, its position stays, and the next page begins there.
     await engine.moveLabelPosition(held, { epoch, position: last.position }, false);
     return last.position === newest;
   }
@@ -67,12 +67,12 @@ function canFollow(held: LabelPosition, present: LabelPosition): boolean {
   return held.epoch === present.epoch && distance >= 0 && distance <= BACKLOG_MAX;
 }
 
-// Follows the ledger's changes of labels by a poll. Announcements tell a change within milliseconds; the poll
-// finds those that nobody told: the engine was silent, or the node that recorded them ended.
+// Follows the ledger's changes of labels by a poll. Announcements arrive within milliseconds; the poll finds
+// changes that were not announced, because the engine was away, or the node that recorded them ended.
 
 /**
- * Milliseconds between polls. Well below the promised 5 s, because the engine may need a second to be reached
- * again.
+ * Milliseconds between polls. Well below the promised 5 s, because reconnecting to the engine may take a
+ * second.
  */
 const POLL_INTERVAL_MS = 1500;
 

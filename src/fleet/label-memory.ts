@@ -1,11 +1,11 @@
 // Memory of which labels are already recorded for which devices, so that a device that sends the same labels
-// with every check causes no store access after the first. Only hashes are kept, in fixed memory; the labels
+// with every check causes no store access after the first. It has only hashes, in fixed memory; the labels
 // themselves stay in the stores.
 //
 // An entry is valid until the device's labels change. Every change is announced to all processes, and entries
 // also expire in case an announcement was lost. A stale entry does little harm: decisions never use it; it
-// only delays writing back a label that was changed elsewhere at the same moment. One that is valid no more
-// still tells whether the device sends other labels now, which need no look at the stores.
+// only delays writing back a label that was changed elsewhere at the same moment. An expired entry still
+// shows whether the device now sends other labels, for which no store need be read.
 
 import { hashText } from '../domain/decision/cohort.ts';
 import { secondHash } from '../domain/decision/hashes.ts';
@@ -30,14 +30,14 @@ const [TAG, SAID, REVISION, TIME] = [0, 1, 2, 3];
 
 // Revisions of labels that were sent, below those of all labels that are on record.
 
-/** Nothing asks for the labels: they count as recorded once a record that consists of them is announced. */
+/** No release asks for the labels: they count as recorded once a record of exactly them is announced. */
 const SENT = -1;
 /**
- * A release asks for them: they are noted again until something on record is announced of the device, and
- * then looked up.
+ * A release asks for them: each check notes them again until a record of the device is announced; then they
+ * are looked up.
  */
 const SENT_ASKED_FOR = -2;
-/** Something was announced since they were sent: their own record, or another one. */
+/** A record of the device was announced since they were sent: that of these labels, or another one. */
 const IN_DOUBT = -3;
 
 export class StoredLabelMemory {
@@ -71,24 +71,24 @@ export class StoredLabelMemory {
   }
 
   /**
-   * Remembers labels that were sent to be recorded, until other ones are announced of the device. When a
-   * release asks for them they are not held, and an announcement leaves them in doubt. `NOT_RECORDED` forgets
-   * them.
+   * Remembers labels that were sent to be recorded, until other labels of the device are announced. If a
+   * release asks for them, `holds` stays false, and an announcement leaves them in doubt. `NOT_RECORDED`
+   * forgets them.
    */
   noteSent(device: DeviceName, labelsTag: number, areAskedFor: boolean): void {
     this.put(device, labelsTag, areAskedFor ? SENT_ASKED_FOR : SENT);
   }
 
-  /** Returns whether labels with this hash were sent, and labels of the device were announced since. */
+  /** Returns whether labels with this hash were sent, and a record of the device was announced since. */
   isInDoubt(device: DeviceName, labelsTag: number): boolean {
     const at = this.findSaid(device, labelsTag);
     return this.words[at + REVISION] === IN_DOUBT && this.isValid(at);
   }
 
   /**
-   * Returns whether a look at the stores would not find labels with this hash on record: the device sent
-   * other ones before, or it sent these and nothing was announced of it since. False for a device of which
-   * nothing is known here.
+   * Returns whether labels with this hash are certainly not on record, so that the stores need not be read:
+   * the device sent other ones before, or it sent these and no record was announced since. False for a device
+   * that has no entry.
    */
   areNew(device: DeviceName, labelsTag: number): boolean {
     this.identify(device);
@@ -120,9 +120,9 @@ export class StoredLabelMemory {
 
   /**
    * Invalidates the device's entry when it was made at an earlier revision of its labels. Labels that were
-   * sent count as recorded at this revision when the record consists of them, and are invalidated when it has
-   * others, because announcements may come out of their order. `recordTag` is the hash of all labels on
-   * record; undefined when it is not known.
+   * sent count as recorded at this revision when the record consists of exactly them, and are invalidated
+   * when it has others, because announcements may arrive out of order. `recordTag` is the hash of all labels
+   * on record; undefined when it is not known.
    */
   forget(device: DeviceName, revision: number, recordTag?: number): void {
     const { words } = this;
@@ -145,7 +145,7 @@ export class StoredLabelMemory {
     this.clearedMs = Math.floor(this.now());
   }
 
-  /** Returns the offset of the device's entry when it is about labels with this hash, else NaN. */
+  /** Returns the offset of the device's entry if it is of labels with this hash, else NaN. */
   private findSaid(device: DeviceName, labelsTag: number): number {
     this.identify(device);
     const { hash } = this;
@@ -160,7 +160,7 @@ export class StoredLabelMemory {
   /** Returns the age of an entry in milliseconds; infinite when all were invalidated since it was made. */
   private ageOf(at: number): number {
     const now = this.now();
-    // Kept modulo 2^32: what seems to come from the future is older than 24 days.
+    // Times are stored modulo 2^32: an entry that seems to be of the future is older than 24 days.
     const ageMs = ((now | 0) - (this.words[at + TIME] as number)) | 0;
     const isValid = ageMs >= 0 && ageMs < Math.floor(now) - this.clearedMs;
     return isValid ? ageMs : Number.POSITIVE_INFINITY;
@@ -197,5 +197,5 @@ export class StoredLabelMemory {
   }
 }
 
-/** Revision of a device that has no record, so that labels which were sent are lost. */
+/** Announced revision of a device that has no record, so that the labels which it sent are lost. */
 export const NOT_RECORDED = 0;

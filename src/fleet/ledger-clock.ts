@@ -1,11 +1,11 @@
-// Clock of the ledger as a process of a node knows it. Times that nodes compare with each other are the
-// ledger's: a node whose own clock is wrong must not make its check-ins look newer, or older, than they are.
+// Clock of the ledger, as a process knows it. Times that nodes compare with each other are the ledger's: a
+// node whose own clock is wrong must not make its check-ins look newer, or older, than they are.
 //
-// The process asks the ledger for its time now and then, and counts on from there by its stopwatch, which no
-// change of the machine's clock moves. An answer tells the time only as far as its round trip is short: while
-// the time that was counted may be right, it stays.
+// The process asks the ledger for its time every few seconds, and counts on from there by its stopwatch,
+// which no change of the machine's clock moves. An answer is only as precise as its round trip is short, so
+// it corrects the counted time only if that is outside of what the round trip allows.
 
-// Imported, because the global `performance` is a getter that every access would call.
+// Imported, because every access to the global `performance` would call a getter.
 import { performance as steady } from 'node:perf_hooks';
 import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import { withinTime } from '../flow/within-time.ts';
@@ -32,15 +32,15 @@ export class LedgerClock {
 
   /**
    * Present time in milliseconds since 1970, with a fraction: the ledger's, or before the first comparison
-   * that of the machine. `reading` is what the stopwatch has just shown, to a caller that knows it.
+   * the machine's. `reading` is the stopwatch's present value, for a caller that has just read it.
    */
   now(reading = this.stopwatch()): number {
     return this.startMs + reading;
   }
 
   /**
-   * Milliseconds by which the clock of the machine is ahead of the ledger's, as far as round trips tell;
-   * negative when it is behind. Undefined before the first comparison.
+   * Milliseconds by which the clock of the machine is ahead of the ledger's, as precisely as round trips
+   * allow; negative when it is behind. Undefined before the first comparison.
    */
   get aheadMs(): number | undefined {
     return this.isCompared ? this.wallClock() - this.now() : undefined;
@@ -61,11 +61,11 @@ export class LedgerClock {
 // Compares the clock of this machine with the ledger's, every few seconds, and warns of a difference.
 
 const INTERVAL_MS = 5000;
-/** Longest wait of a start for the first comparison; the process then starts by its own clock. */
+/** Longest wait of a start for the first comparisons; after it, the process starts with its own clock. */
 const FIRST_WAIT_MS_MAX = 1000;
 /** Difference in milliseconds above which the clock of the node counts as wrong. */
 const DIFFERENCE_MS_MAX = 5000;
-/** Least time in milliseconds between two warnings. */
+/** Minimum time in milliseconds between two warnings. */
 const WARNING_INTERVAL_MS = 60_000;
 
 type ClockWatchDependencies = {
@@ -73,8 +73,8 @@ type ClockWatchDependencies = {
   readonly metrics: Metrics;
   readonly log: Log;
   /**
-   * Whether this process tells the node's difference, in a warning and a metric. The processes of a node have
-   * one clock, so one of them tells it.
+   * Whether this process reports the node's difference, in a warning and a metric. The processes of a node
+   * have one clock, so one of them reports it.
    */
   readonly isTelling: boolean;
   /** Milliseconds between two comparisons; 5,000 by default. */
@@ -100,15 +100,13 @@ export class ClockWatch {
     );
   }
 
-  /**
-   * Compares until `stop`. Resolves after the first comparison, or soon when the ledger does not answer.
-   */
+  /** Compares until `stop`. Resolves after the first two comparisons, or after a second without them. */
   async start(): Promise<void> {
     const { clock } = this.dependencies;
     const compared = clock
       .compare()
       .catch(() => undefined)
-      // The first answer may have waited for a connection: the second tells the difference better.
+      // The first answer may have waited for a connection; the second one is more precise.
       .then(() => this.loop.turn())
       .then(() => this.loop.start());
     await withinTime(compared, FIRST_WAIT_MS_MAX);

@@ -69,9 +69,9 @@ export class ActivityBroadcast {
   }
 
   /**
-   * Delivers an app's events to a listener until the returned function is called, the first one with the
-   * latest samples that this node has heard of, and a count of none. The caller bounds the number of
-   * listeners (`LivePlaces`).
+   * Delivers an app's activity to a listener until the returned function is called. The first event has the
+   * latest samples that this node has received, and a count of 0. The caller bounds the number of listeners
+   * (`LivePlaces`).
    */
   watch(appId: string, watcher: LiveWatcher): () => void {
     const latest = this.latest.get(appId);
@@ -145,9 +145,9 @@ function sampleOf(checkIn: CheckIn): ActivitySample {
   return { at, deviceId, channel, version, platform, source, isOffered };
 }
 
-// Places of the live feed: how many feeds this process keeps open, for an account, for an organization and in
-// all. Without the first two bounds one viewer could take every place, and all other organizations would have
-// none.
+// Places of the live feed: bounds how many feeds this process keeps open, for an account, for an organization
+// and in all. Without the first two bounds, one viewer could take every place, and leave none for all other
+// organizations.
 
 /** Reader of a feed. The operator, who has the admin token, has no account. */
 export type LiveViewer = {
@@ -163,7 +163,7 @@ export class LivePlaces {
   private readonly byOrganization = new Map<string, number>();
   private taken = 0;
 
-  /** Returns why the viewer gets no place at present; undefined when there is one. */
+  /** Returns why the viewer can get no place at present; undefined when one is free. */
   refusal({ accountId, organizationId }: LiveViewer): Failure | undefined {
     const ofAccount = accountId === undefined ? 0 : (this.byAccount.get(accountId) ?? 0);
     const ofOrganization = this.byOrganization.get(organizationId) ?? 0;
@@ -175,7 +175,7 @@ export class LivePlaces {
   }
 
   /**
-   * Takes a place. Returns the function that gives it back, to be called once; undefined when there is none.
+   * Takes a place. Returns the function that gives it back, to be called once; undefined when none is free.
    */
   take(viewer: LiveViewer): (() => void) | undefined {
     if (this.refusal(viewer) !== undefined) return undefined;
@@ -191,7 +191,7 @@ export class LivePlaces {
   }
 }
 
-/** Changes a count, and forgets one that is zero. */
+/** Changes a count, and deletes it when it becomes zero. */
 function addTo(counts: Map<string, number>, name: string, step: number): void {
   const count = (counts.get(name) ?? 0) + step;
   if (count === 0) counts.delete(name);

@@ -1,5 +1,5 @@
-// Counts of requests whose device id is one that many devices share by mistake, such as `undefined`. They go
-// into the figures, and once a minute into the ledger, where the doctor and the console read them.
+// Counts requests whose device id is one that many devices share by mistake, such as `undefined`. The counts
+// go into the metrics, and once a minute into the ledger, where the doctor and the console read them.
 
 import { LIMIT } from '../contract/limit.ts';
 import type { MistakenId } from '../contract/ref.ts';
@@ -12,7 +12,7 @@ import type { Ledger } from '../store/ledger.ts';
 
 type MistakenIdsDependencies = {
   readonly metrics: Pick<Metrics, 'mistakenIds'>;
-  /** Ledger of the counts; undefined on an edge, which has figures alone. */
+  /** Ledger of the counts; undefined on an edge, which only has metrics. */
   readonly ledger: Pick<Ledger, 'recordMistakenIds'> | undefined;
   readonly log: Pick<RareLog, 'warnAbout'>;
 };
@@ -30,7 +30,7 @@ export class MistakenIds {
 
   constructor(private readonly dependencies: MistakenIdsDependencies) {}
 
-  /** Counts a device that an app's request names by a mistaken id. */
+  /** Counts a request of an app that names a device by a mistaken id. */
   note({ appId, appRef }: App, kind: MistakenId): void {
     this.dependencies.metrics.mistakenIds.of(appRef)[kind].count += 1;
     if (this.dependencies.ledger !== undefined) this.add({ appId, kind, count: 1 });
@@ -56,7 +56,7 @@ export class MistakenIds {
     }
   }
 
-  /** Adds a count; beyond the bound of apps it stays in the figures alone. */
+  /** Adds a count to the pending ones; beyond their bound, only the metrics have it. */
   private add({ appId, kind, count }: MistakenIdCount): void {
     const key = `${appId} ${kind}`;
     const known = this.pending.get(key);
@@ -65,7 +65,7 @@ export class MistakenIds {
   }
 }
 
-/** Counts those of a call's devices that have a mistaken id. */
+/** Counts the devices of a call that have a mistaken id. */
 export function noteMistakes(
   mistakenIds: Pick<MistakenIds, 'note'>,
   app: { readonly id: string; readonly ref: string },

@@ -1,16 +1,16 @@
-// What this process knows of the record of the devices that it records, so that check-ins which say nothing
-// new need not reach the ledger. It is sure of what it leaves out: never a version, a label or an offer.
+// What this process knows of the record of the devices that it records, so that check-ins which change
+// nothing need not reach the ledger. It never leaves out a new version, label or offer.
 //
 //   confirm ──▶ sift ──▶ the rest is recorded ──▶ note
 //
-// It holds because of four things. The devices of a part are recorded from the queue by one process at a
-// time. The ledger tells when somebody else has recorded a part meanwhile: then nothing of that part is known
-// any more. It tells which devices were recorded for callers that waited, and waits for those that are just
-// being recorded. And an entry is good for no longer than a last-seen time may be behind, and never beyond
-// its hour, which counts each device once. Where check-ins come out of their order, the later one that was
-// left out is recorded with them.
+// It is right for four reasons. One process at a time records the devices of a part from the queue. The
+// ledger says when somebody else has recorded a part meanwhile: then all entries of that part are dropped.
+// The ledger lists the devices that were recorded for callers that waited, and waits for those that are being
+// recorded just now. And an entry is valid for no longer than a last-seen time may be late, and never beyond
+// its hour, which counts each device once. If check-ins arrive out of order, a later one that was left out is
+// recorded with the earlier one.
 //
-// In bounded memory: a device that has no room is recorded as any other.
+// Its memory is bounded: all check-ins of a device without an entry are recorded.
 
 import { randomBytes } from 'node:crypto';
 import { storableText } from '../contract/text.ts';
@@ -20,23 +20,23 @@ import type { RecordedChecks } from '../store/fleet-ledger.ts';
 import type { DeviceName } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
 
-/** Facts of a device as far as they are known; undefined where the record may have anything. */
+/** Facts of a device that are known; undefined means that the record may have any value. */
 type Facts = Pick<
   CheckIn,
   'channel' | 'version' | 'platform' | 'arch' | 'source' | 'client' | 'bundle' | 'offeredReleaseId'
 >;
 
-/** Maximum number of different facts, of which a fleet has a few hundred. Beyond it, all is forgotten. */
+/** Maximum number of different facts; a fleet has a few hundred. Beyond it, all entries are dropped. */
 const FACTS_MAX = 2 ** 16;
-/** Maximum number of devices that are read of those recorded for callers that waited. */
+/** Maximum number of devices recorded for callers that waited which one call reads. */
 const AWAITED_MAX = 5000;
 const HOUR_MS = 3_600_000;
-/** How much earlier than its check-in a record counts: the ledger's clock may be a little behind. */
+/** Milliseconds by which a recorded time counts as earlier, as the ledger's clock may be a little behind. */
 const CLOCK_SLACK_MS = 1000;
 
 export class RecordMemory {
   private readonly tables = Array.from({ length: DEVICE_PARTS }, () => new LastSeenTable());
-  /** Turns of each part when it was confirmed last; undefined before. */
+  /** Turns of each part (`DeviceWriter`) when it was last confirmed; undefined before. */
   private readonly turns: (number | undefined)[] = new Array(DEVICE_PARTS).fill(undefined);
   private readonly awaited: number[] = new Array(DEVICE_PARTS).fill(0);
   private readonly facts: Facts[] = [];
@@ -50,8 +50,8 @@ export class RecordMemory {
   ) {}
 
   /**
-   * Forgets what is not certain any more of the devices of these check-ins. To be called before each `sift`.
-   * Rejects with `Unavailable` when the ledger does not answer.
+   * Forgets what is no longer certain about the devices of these check-ins. Must be called before each
+   * `sift`.
    */
   async confirm(checkIns: readonly CheckIn[]): Promise<void> {
     const parts = [...new Set(checkIns.map((each) => devicePart(each.appId, each.deviceId)))];
@@ -77,7 +77,7 @@ export class RecordMemory {
     }
   }
 
-  /** Returns the check-ins, of distinct devices, that the record needs. */
+  /** Returns those of the check-ins, of distinct devices, that must be recorded. */
   sift(checkIns: readonly CheckIn[]): CheckIn[] {
     const needed: CheckIn[] = [];
     for (const checkIn of checkIns) {
@@ -93,14 +93,14 @@ export class RecordMemory {
     return needed;
   }
 
-  /** Notes what was recorded: what the record now says of these devices. */
+  /** Remembers what the record says of these devices after their check-ins were recorded. */
   note(checkIns: readonly CheckIn[], { unadmitted, left }: RecordedChecks): void {
     const seenAt = new Map(left.map((each) => [deviceKey(each), each.seenAt]));
     const missing = new Set(unadmitted.map(deviceKey));
     for (const checkIn of checkIns) {
       const key = deviceKey(checkIn);
       const seen = seenAt.get(key);
-      // Somebody has seen it later: the record says what that one said.
+      // A later check-in is on record, and with it facts that are not known here.
       const isKnown = !missing.has(key) && (seen === undefined || seen <= checkIn.at);
       if (isKnown && storableText(checkIn.deviceId) === checkIn.deviceId) {
         this.keep(checkIn, seen ?? checkIn.at);
@@ -126,7 +126,7 @@ export class RecordMemory {
     });
   }
 
-  /** Whether the record says already what the check-in says, as closely as it has to. */
+  /** Whether the record already says what the check-in says, closely enough. */
   private isToldBy(known: LastSeenRecord, facts: Facts, checkIn: CheckIn): boolean {
     const { at, labels, offeredReleaseId, version, client } = checkIn;
     return (
@@ -163,7 +163,7 @@ export class RecordMemory {
   }
 }
 
-/** Returns the check-in of a device that was left out, as far as it matters to the record. */
+/** Returns the latest check-in of a device that was left out, with the facts that the record needs. */
 function lastSeenCheckIn(
   { appId, deviceId }: CheckIn,
   { seenAt }: LastSeenRecord,
@@ -172,19 +172,19 @@ function lastSeenCheckIn(
   return { ...facts, appId, deviceId, at: seenAt, labels: undefined, offeredReleaseId: undefined };
 }
 
-// Table of what the record says of devices, in typed arrays: some 28 bytes a device, whatever its id is. Sets
-// of eight entries; a full set makes the table grow, and at its largest the device that was seen longest ago
-// gives way.
+// Table of what the record says of devices, in typed arrays: some 28 bytes a device, whatever its id is. It
+// has sets of eight entries; a full set makes the table grow, and at its largest size the device that was
+// seen longest ago is replaced.
 //
-// Strangers choose ids, and a device that is taken for another would not be recorded: the hash has 64 bits,
-// and a key of its own in each process, so nobody can construct such an id.
+// A device whose hash equals that of another would not be recorded, and strangers choose ids: so the hash has
+// 64 bits, and a key of its own in each process, and nobody can construct such an id.
 
 /** What is known of a device: the number of its facts, and times in milliseconds since 1970. */
 type LastSeenRecord = {
   readonly facts: number;
   /** Last-seen time that is on record. */
   readonly recordedAt: number;
-  /** Last-seen time, on record or left out. */
+  /** Latest time at which the device was seen, whether it was recorded or left out. */
   readonly seenAt: number;
 };
 
@@ -219,7 +219,7 @@ class LastSeenTable {
     return { facts: (this.facts[entry] as number) - 1, recordedAt, seenAt };
   }
 
-  /** Notes that the device which `find` found last was seen, in a check-in that is left out. */
+  /** Notes that the device which `find` found last was seen in a check-in that is left out. */
   see(at: number): void {
     const place = this.found * TIMES + 1;
     this.times[place] = Math.max(this.times[place] as number, at);
@@ -246,7 +246,7 @@ class LastSeenTable {
     this.facts.fill(0);
   }
 
-  /** Returns the device's entry, or undefined; leaves its tag behind. */
+  /** Returns the device's entry, or undefined; leaves its tag in `tag`. */
   private entryOf({ appId, deviceId }: DeviceName): number | undefined {
     if (appId !== lastAppId) {
       keyedHash(appId, KEY, appKey);
@@ -262,7 +262,7 @@ class LastSeenTable {
     return undefined;
   }
 
-  /** Returns an empty entry for the device whose tag was left behind, or one whose device gives way. */
+  /** Returns an entry for the device of `tag`: an empty one, or that of the device seen longest ago. */
   private placeForNew(): number {
     for (;;) {
       const first = this.firstOfSet(tag[0] as number);
@@ -276,7 +276,7 @@ class LastSeenTable {
     }
   }
 
-  /** Doubles the sets. The next bit of the tag tells which half an entry goes to, so that each has room. */
+  /** Doubles the sets. The next bit of the tag selects the half that an entry goes to, so each has room. */
   private grow(): void {
     const { tags, facts, times } = this;
     this.sets *= 2;
