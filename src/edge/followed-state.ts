@@ -1,6 +1,6 @@
-// An edge's state of its upstream's channels: the newest index that it accepted. An index belongs to one
+// What an edge knows of its upstream's channels: the newest index that it accepted. An index belongs to one
 // record, and only moves forward: by epochs, then by the channels' revisions. An older index comes from a
-// service that is behind: it lacks announcements, its ledger went back, or it is another copy.
+// service that is behind: it missed announcements, its ledger went back, or it is another copy.
 
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -23,7 +23,7 @@ export class FollowedState {
   private byId = new Map<string, EdgeIndexEntry>();
   private byName = new Map<string, EdgeIndexEntry>();
   private apps = new Set<string>();
-  /** States of channels that are newer than the index; bounded by its channels. */
+  /** States of channels that are newer than in the index; at most one for each channel of the index. */
   private readonly seen = new Map<string, ServingOrder>();
 
   /** Tag of the index; undefined before the first. */
@@ -36,7 +36,7 @@ export class FollowedState {
     return this.index?.epoch ?? 0;
   }
 
-  /** Name of the record; undefined before an index has it. */
+  /** Name of the record; undefined until an index contains it. */
   get record(): string | undefined {
     return this.index?.record ?? undefined;
   }
@@ -66,7 +66,7 @@ export class FollowedState {
   adopt(index: EdgeIndexAnswer): readonly Announcement[] {
     const before = this.byId;
     const formerEpoch = this.index?.epoch;
-    // During an update of the service, a node of an earlier version does not send it.
+    // During an update of the service, a node of an earlier version sends no `record`.
     this.index = { ...index, record: index.record ?? this.record };
     this.byId = new Map(index.channels.map((entry) => [entry[CHANNEL_ID], entry]));
     this.byName = new Map();
@@ -79,7 +79,7 @@ export class FollowedState {
     for (const channelId of this.seen.keys()) {
       if (!this.byId.has(channelId)) this.seen.delete(channelId);
     }
-    // All of the first index is new, but nothing is loaded yet.
+    // Nothing is loaded before the first index, so it need not announce its channels.
     if (formerEpoch === undefined) return [];
     return index.channels.flatMap((entry) => {
       const known = formerEpoch === index.epoch ? before.get(entry[CHANNEL_ID]) : undefined;
@@ -87,7 +87,7 @@ export class FollowedState {
     });
   }
 
-  /** Finds a channel by the ref or id of its app, or returns what does not exist. */
+  /** Finds a channel by the ref or id of its app; says which of the two does not exist. */
   find(app: string, channel: string): ChannelName | 'unknown-app' | 'unknown-channel' {
     const entry = this.byName.get(`${app}/${channel}`);
     if (entry !== undefined) return nameOf(entry);
@@ -113,7 +113,7 @@ export class FollowedState {
     return revisions;
   }
 
-  /** Returns the newest known state of a channel: nothing older is accepted. */
+  /** Returns the newest known state of a channel; callers accept no older one. */
   newestOf(channelId: string): ServingOrder {
     const revision = this.byId.get(channelId)?.[REVISION] ?? 0;
     const order = { epoch: this.epoch, revision };
@@ -121,7 +121,7 @@ export class FollowedState {
     return seen !== undefined && compareServing(seen, order) > 0 ? seen : order;
   }
 
-  /** Records a state of a channel from the upstream, but not of another epoch: the index has the record's. */
+  /** Records a channel's state from the upstream; only the index may bring another epoch. */
   see(channelId: string, order: ServingOrder): void {
     if (order.epoch !== this.epoch) return;
     if (!this.byId.has(channelId) || compareServing(order, this.newestOf(channelId)) <= 0) return;
@@ -135,7 +135,7 @@ function nameOf([appId, appRef, channelId, channel]: EdgeIndexEntry): ChannelNam
   return { appId, appRef, channelId, channel };
 }
 
-/** Returns the changes of an entry since the one before. */
+/** Returns the changes of an entry since the previous index. */
 function announcementOf(
   entry: EdgeIndexEntry,
   known: EdgeIndexEntry | undefined,
@@ -151,7 +151,7 @@ function announcementOf(
   return isSame ? offers : [state, ...offers];
 }
 
-/** Returns whether the parts of a parsed value have the types of an index. */
+/** Returns whether the properties of a parsed value have the types of an index. */
 export function isIndex(index: Readonly<Partial<EdgeIndexAnswer>>): index is EdgeIndexAnswer {
   const { record, line, epoch, at, tag, channels, isComplete } = index;
   return (
@@ -175,8 +175,8 @@ function isEntry(entry: unknown): boolean {
   );
 }
 
-// The newest accepted index on an edge's disk, with its proof: a restarted edge knows the channels' names
-// from it, and still accepts nothing older.
+// File with the newest accepted index on an edge's disk, and its proof: a restarted edge knows the channels'
+// names from it, and still accepts nothing older.
 
 export type KeptIndex = { readonly bytes: Buffer; readonly proof: string };
 
@@ -207,7 +207,7 @@ export class FollowedFile {
     return { proof, bytes: content.subarray(end + 1) };
   }
 
-  /** Schedules a write; of several before it begins, the last counts. */
+  /** Schedules a write. If several are scheduled before it begins, only the last index is written. */
   keep(index: KeptIndex): void {
     this.next = index;
     this.writing ??= this.writeAll().finally(() => {
@@ -242,11 +242,11 @@ export class FollowedFile {
   }
 }
 
-// The snapshots on an edge's disk that the followed index confirms. They are not signed; the index is, by the
-// key of the token, and it names each channel by an id that no other service has. So a snapshot that a
-// directory has from another service is never served.
+// Snapshots on an edge's disk that the followed index confirms. They are not signed, but the index is, by the
+// key of the token, and it names each channel by an id that no other service has. So the edge never serves a
+// snapshot of another service that is left in its directory.
 
-/** Maximum number of channels searched for one in the index. */
+/** Maximum number of channels that `hasAny` reads. */
 const LISTED_MAX = 10_000;
 
 export class ProvenDiskSnapshots implements DiskSnapshots {

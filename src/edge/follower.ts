@@ -1,5 +1,5 @@
-// Follows the index of the upstream: a request waits there for the next change, for at most 2 seconds, so
-// that a silently cut connection is noticed soon. Changes are announced like those of other nodes.
+// Follows the index of the upstream: each request waits there for the next change, for at most 2 s, so that a
+// silently cut connection is noticed soon. Changes are announced like those of other nodes.
 
 import type { EdgeIndexAnswer } from '../contract/edge.ts';
 import { Unavailable } from '../contract/store-fault.ts';
@@ -19,13 +19,13 @@ import { RefusedAnswer, RefusedByUpstream, type UpstreamClient } from './upstrea
 const WAIT_MS = 2000;
 /** Maximum time of a request beyond its wait. */
 const ANSWER_MS_MAX = 2000;
-/** Maximum time of a request that does not wait, as after a failure: one more must fit into 5 seconds. */
+/** Maximum time of a request that does not wait, as after a failure: two must fit into 5 seconds. */
 const UNWAITING_MS_MAX = 2500;
 /** Milliseconds after contact with the upstream for which the known state counts as its present one. */
 const FRESH_MS = 5000;
-/** Maximum time for an upstream to examine an index that it seems to be behind. */
+/** Maximum time for an upstream to examine the edge's index, if the upstream seems to be behind it. */
 const AHEAD_MS_MAX = 5000;
-/** Maximum time of a turn: more than its calls may take, so that following goes on when one hangs. */
+/** Maximum time of a turn: more than its calls may take, so that following continues if one hangs. */
 const TURN_MS_MAX = WAIT_MS + ANSWER_MS_MAX + AHEAD_MS_MAX + 1000;
 /** Delays after failures: short, because a change must arrive within 2 seconds after the upstream returns. */
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 800 };
@@ -52,7 +52,7 @@ export class Follower {
   private running: Promise<void> | undefined;
   /** Monotonic time of the latest answer; undefined before the first. */
   private contactAt: number | undefined;
-  /** Accepted index with its proof, to show to an upstream that is behind it. */
+  /** Accepted index with its proof, to send to an upstream that is behind it. */
   private held: KeptIndex | undefined;
   private latestRefusal: IndexRefusal | undefined;
   private onFirst: (() => void) | undefined;
@@ -68,7 +68,7 @@ export class Follower {
     return this.contactAt !== undefined && performance.now() - this.contactAt < FRESH_MS;
   }
 
-  /** Why the upstream's index is refused, once that lasts; undefined while it is followed, or silent. */
+  /** Why the upstream's index has been refused for 5 seconds; undefined if it is not refused. */
   get refusal(): IndexRefusal | undefined {
     return this.isFresh ? undefined : this.latestRefusal;
   }
@@ -111,7 +111,7 @@ export class Follower {
       try {
         const work = this.ask(this.contactAt !== undefined && failures === 0);
         await demandWithin(work, TURN_MS_MAX, hung);
-        // Calls that began before may wait for what has never heard of them.
+        // Calls that began before may wait for a server that never received them.
         if (failures > 0) client.restart();
         failures = 0;
         this.latestRefusal = undefined;
@@ -155,7 +155,7 @@ export class Follower {
   }
 
   /**
-   * Shows the held index, with its proof, to an upstream that seems to be behind it. If the upstream's ledger
+   * Sends the held index, with its proof, to an upstream that seems to be behind it. If the upstream's ledger
    * is behind, the upstream raises its epoch, and its next index is newer.
    */
   private async showHeld(): Promise<void> {
@@ -167,7 +167,7 @@ export class Follower {
       await this.dependencies.client.call('ahead', call);
     } catch (error) {
       if (!isFailedCall(error)) throw error;
-      // The index is refused all the same, and shown again with the next one.
+      // The upstream's index is refused in any case, and the held one is sent again with the next refusal.
       this.dependencies.onContact(error);
     }
   }
@@ -186,7 +186,7 @@ const REFUSED: Readonly<Record<IndexRefusal, string>> = {
   replayed: 'its index is older than the known one',
 };
 
-/** Returns why an index was refused, if that is why a call failed. */
+/** Returns why an index was refused, if the call failed for that. */
 function refusalIn(error: unknown): IndexRefusal | undefined {
   const cause = error instanceof Unavailable ? error.cause : undefined;
   if (!(cause instanceof RefusedAnswer)) return undefined;

@@ -1,5 +1,5 @@
 // Journal of check-ins in append-only files. An append is written and synced at once, or with others 50 ms
-// after the last sync began: a kill loses only what was not synced, and so not accepted.
+// after the last sync began. A kill loses only what was not synced, and so was not yet accepted.
 //
 //   000001.log  000002.log  000003.log      segments, removed once fully acknowledged
 //        ▲ acknowledged          ▲ appended
@@ -29,7 +29,7 @@ type JournalOptions = {
   readonly onFault: (path: string, error: unknown) => void;
 };
 
-/** Bytes of a segment's whole records, and the number of those that are not acknowledged. */
+/** `size`: bytes of the segment's whole records. `left`: number of its unacknowledged records. */
 type Segment = { readonly number: number; size: number; left: number };
 type Place = { readonly segment: number; readonly offset: number };
 type Pending = {
@@ -52,7 +52,7 @@ export class CheckInJournalFiles implements CheckInJournal {
   private syncing: Promise<void> = Promise.resolve();
   private readOnes: readonly ReadRecord[] = [];
   private waiting: (() => void) | undefined;
-  /** Time of the oldest unacknowledged record, as far as it was read. */
+  /** Time of the oldest unacknowledged record that is known, in milliseconds since 1970. */
   private oldestAt: number | undefined;
   private recordCount = 0;
   private unacknowledged = 0;
@@ -88,7 +88,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     this.pendingBytes += record.length;
     return new Promise((resolve, reject) => {
       this.pending.push({ record, resolve, reject });
-      // The sync for the first one takes all that come until it begins.
+      // The sync scheduled for the first append also writes all that follow until it begins.
       if (this.pending.length === 1) this.schedule();
     });
   }
@@ -235,7 +235,7 @@ export class CheckInJournalFiles implements CheckInJournal {
       this.waiting = undefined;
     } catch (error) {
       this.fault(this.options.directory, error);
-      // Bytes written of the group are beyond the end of the segment, and never read.
+      // Bytes of the group that were written lie beyond the segment's `size`, and are never read.
       await this.leaveSegment();
       await this.removeEmpty();
       for (const { reject } of group) reject(new Unavailable('engine', error, 'the journal'));
@@ -261,7 +261,7 @@ export class CheckInJournalFiles implements CheckInJournal {
     await file?.close().catch((error: unknown) => this.fault(this.options.directory, error));
   }
 
-  /** Removes the file of a segment without records: a full disk would get one with each try. */
+  /** Removes a segment without records; otherwise each try on a full disk would leave one. */
   private async removeEmpty(): Promise<void> {
     const last = this.segments.at(-1);
     if (last === undefined || last.size > 0) return;
@@ -274,15 +274,15 @@ export class CheckInJournalFiles implements CheckInJournal {
   }
 
   /**
-   * Gives up damaged records of a segment. Its last whole record ended at `end` when it had `size` bytes; if
-   * that was not its end, nothing more is appended to it.
+   * Gives up `lost` damaged records of a segment, which had `size` bytes when its last whole record ended at
+   * `end`. If damaged bytes follow that record, nothing more is appended to the segment.
    */
   private giveUp(segment: Segment, lost: number, size: number, end: number): Promise<void> {
     this.syncing = this.syncing.then(async () => {
       this.fault(this.pathOf(segment.number), new Error(`${lost} records are damaged`));
       this.recordCount -= lost;
       segment.left -= lost;
-      // Otherwise the next record, which was appended meanwhile, is found behind them.
+      // If records were appended meanwhile, the next read finds them behind the damaged ones.
       if (segment.size > size) return;
       if (segment === this.segments.at(-1) && end < size) await this.leaveSegment();
       this.unacknowledged -= size - end;
@@ -323,9 +323,9 @@ const HEAD_BYTES = 16;
 const CHECKSUM_AT = 4;
 const TIME_AT = 8;
 const CHUNK_BYTES = 1024 * 1024;
-/** Last byte of a time in these decades. */
+/** Last byte of a record's time, for any time in these decades. */
 const YEARS = 0x42;
-/** Maximum number of bytes that a search for a record checks: 50 ms. */
+/** Maximum number of bytes that a search for a record checks, which takes about 50 ms. */
 const SEARCH_BYTES_MAX = 64 * 1024 * 1024;
 
 type JournalRecord = {
@@ -391,7 +391,7 @@ async function readChunk(
   return buffer.subarray(0, bytesRead);
 }
 
-/** Returns the record at the beginning of these bytes; undefined if they do not hold all of it. */
+/** Returns the record at the beginning of these bytes; undefined if they do not contain all of it. */
 function recordIn(held: Buffer, at: number): JournalRecord | undefined {
   if (held.length < HEAD_BYTES) return undefined;
   const length = HEAD_BYTES + held.readUInt32LE(0);

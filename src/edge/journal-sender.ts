@@ -14,32 +14,33 @@ import { RefusedByUpstream, type UpstreamClient } from './upstream-client.ts';
 const CALL_BYTES_MAX = 1000 * 1024;
 const WAIT_MS = 500;
 /**
- * Milliseconds between two calls, unless more is left than one takes: a call costs as much as many checks,
+ * Milliseconds between two calls, unless half a call or more was sent: a call costs as much as many checks,
  * whatever its size.
  */
 const REST_MS = 500;
 const BACK_OFF: BackOff = { minMs: 100, maxMs: 1000 };
-/** Maximum time of a call of the upstream: an in-process queue records before it answers. */
+/** Maximum time of a call: an upstream whose queue is in its process records before it answers. */
 const CALL_MS_MAX = 15_000;
-/** Maximum time of an upload: more than its call may take, so that the next one begins when that hangs. */
+/** Maximum time of an upload: more than its call may take, so that the next one begins if the call hangs. */
 const SEND_MS_MAX = CALL_MS_MAX + 1000;
 /** Statuses with which the upstream permanently refuses a batch. */
 const NEVER: ReadonlySet<number> = new Set([400, 413]);
 
-/** Numbers of records that the upstream accepted, and dropped. */
+/** Numbers of records that the upstream accepted and dropped. */
 type Uploaded = { readonly accepted: number; readonly dropped: number };
 
 type JournalSenderDependencies = {
   readonly journal: Pick<CheckInJournal, 'read' | 'acknowledge' | 'appended'>;
   /**
-   * Uploads all batches in one call. Rejects with `Unavailable` or `RefusedByUpstream` if not all were taken.
+   * Uploads the batches in one call. Rejects with `Unavailable` or `RefusedByUpstream` unless all are
+   * accepted.
    */
   readonly send: (batches: readonly Buffer[]) => Promise<Uploaded>;
   /** Approximate bytes of one call: a larger batch goes alone. Default: 1,000 KiB. */
   readonly callBytesMax?: number;
   /** Called with the result of a call. */
   readonly onUploaded: (taken: Uploaded) => void;
-  /** Called for a batch that the upstream can never take, which is dropped. */
+  /** Called for a batch that the upstream can never accept, which is dropped. */
   readonly onRefused: (error: Error) => void;
   /** Called for each failure; batches that were not uploaded wait. */
   readonly onFault: (error: unknown) => void;
@@ -50,8 +51,8 @@ export class JournalSender {
   private readonly stopping = new AbortController();
   private running: Promise<void> | undefined;
   /**
-   * Whether the latest call failed, so that its batches are tried one by one: the upstream may refuse one of
-   * them, or a proxy bodies of this size.
+   * Whether the latest call failed. If so, its batches are tried one by one, because the upstream may refuse
+   * one of them, or a proxy the size of the body.
    */
   private isOneByOne = false;
 
@@ -128,8 +129,8 @@ export function uploadCall(
 }
 
 /**
- * Writes failures that devices report to an edge into its journal, where they are safe once it resolves.
- * Rejects with `Unavailable` if the journal is full, or the disk fails.
+ * Returns the part of a ledger that writes failures, which devices report to an edge, into its journal; they
+ * are on disk once the call resolves. Rejects with `Unavailable` if the journal is full, or the disk fails.
  */
 export function journalFailures(
   journal: Pick<CheckInJournal, 'append'>,
@@ -147,10 +148,10 @@ export function joinFailures(batches: readonly Buffer[]): object {
   return { failures: batches.flatMap((each) => JSON.parse(each.toString('utf8')) as unknown[]) };
 }
 
-// Estimates up to when the upstream has recorded an edge's check-ins. The upstream confirms that it accepted
-// a check-in; it records it within seconds, without telling the edge.
+// Estimates the time up to which the upstream has recorded an edge's check-ins. The upstream confirms that it
+// accepted a check-in; it records it within seconds, without informing the edge.
 
-/** Time in which an upstream records accepted check-ins, and the edge gets their effect; usually less. */
+/** Time in which an upstream records accepted check-ins, and their effect reaches the edge; usually less. */
 const RECORDING_MS = 4000;
 /** Maximum time from a check to the journal, while the journal accepts check-ins. */
 const BUFFERED_MS = 300;
@@ -158,7 +159,7 @@ const TICK_MS = 500;
 /** More than the ticks in `RECORDING_MS`, in case timers are late or too frequent. */
 const MARKS_MAX = 64;
 
-/** Moment, and the time before which all check-ins had been uploaded by then. */
+/** `at`: a moment. `uploadedBefore`: all check-ins from before this time were uploaded at that moment. */
 type Mark = { readonly at: number; readonly uploadedBefore: number };
 
 export class RecordedMark {
@@ -175,15 +176,15 @@ export class RecordedMark {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Records up to when the journal is uploaded now. */
+  /** Records up to which time the journal is uploaded now. */
   tick(): void {
     const at = this.now();
     this.marks.push({ at, uploadedBefore: at - this.journal.ageMs - BUFFERED_MS });
-    // The newest mark that is old enough stays first.
+    // Keeps the newest mark that is old enough as the first.
     while (this.marks.length > MARKS_MAX || this.isOldEnough(this.marks[1])) this.marks.shift();
   }
 
-  /** Time before which this edge's check-ins are recorded, as far as it can know. */
+  /** Time before which this edge's check-ins are recorded, as far as the edge can know. */
   get before(): number {
     const [first] = this.marks;
     if (first === undefined || !this.isOldEnough(first)) return Number.NEGATIVE_INFINITY;

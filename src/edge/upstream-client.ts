@@ -1,5 +1,5 @@
 // Calls of an edge to the service that it follows. Every answer must be signed for its call with the key in
-// the edge's token; any other answer is refused, whatever it contains, as if there were none.
+// the edge's token; any other answer is refused, whatever it contains, and counts as no answer.
 
 import { createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -66,15 +66,15 @@ const ANSWER_BYTES_MAX = 192 * 1024 * 1024;
 const SOCKETS_MAX = 16;
 const NONCE_BYTES = 16;
 const OK = 200;
-/** Statuses that refuse a token: that of the service, and that of what may stand before it. */
+/** Statuses that refuse a token: that of the service, and that of a proxy before it. */
 const REFUSING: ReadonlySet<number> = new Set([401, 403]);
-/** Status of a service that is of another record than the edge named. */
+/** Status with which a service refuses an edge that names another record than the service's. */
 const OTHER_RECORD = 409;
 
 export class UpstreamClient {
   private credential: EdgeCredential;
   private agent: HttpAgent;
-  /** Ends the unanswered calls, whose number their callers bound. */
+  /** Ends the unanswered calls; the callers bound their number. */
   private running = endingMany();
   private isClosed = false;
 
@@ -96,13 +96,13 @@ export class UpstreamClient {
   }
 
   /**
-   * Makes later calls on new connections, for which the address is looked up again: one that is kept may lead
-   * to what is not the upstream, for as long as that likes.
+   * Makes later calls on new connections, for which the address is looked up again: an open connection may
+   * lead to a server that is no longer the upstream, for as long as that server keeps it open.
    */
   reconnect(): void {
     const { agent } = this;
     this.agent = this.openAgent();
-    // Those in use end with their calls.
+    // Sockets in use end with their calls.
     agent.maxFreeSockets = 0;
     for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
   }
@@ -116,8 +116,8 @@ export class UpstreamClient {
 
   /**
    * Makes a call and returns its proven answer; undefined for 304. Rejects with `Unavailable` if the upstream
-   * does not answer in time, cannot, or its answer is refused; with `RefusedByUpstream` if it answers that
-   * the call is wrong.
+   * does not answer in time, answers that it cannot, or its answer is refused; with `RefusedByUpstream` if it
+   * answers that the call is wrong.
    */
   async call<Kind extends EdgeAnswer['kind']>(
     kind: Kind,
@@ -214,13 +214,13 @@ export class RefusedAnswer extends Error {
   }
 }
 
-/** Returns whether a call failed because the upstream, or what stands before it, refuses the token. */
+/** Returns whether a call failed because the upstream, or a proxy before it, refuses the token. */
 export function isTokenRefused(error: unknown): boolean {
   const cause = error instanceof Unavailable ? error.cause : undefined;
   return cause instanceof RefusedAnswer && cause.refusal === 'revoked';
 }
 
-/** Refusal of a call by the upstream, which a repetition would get again. */
+/** Refusal of a call by the upstream, which would refuse the same call again. */
 export class RefusedByUpstream extends Error {
   readonly status: number;
 
@@ -233,7 +233,7 @@ export class RefusedByUpstream extends Error {
 
 type RawAnswer = { readonly status: number; readonly signatures: string; readonly bytes: Buffer };
 
-/** Parses an answer of a kind. The rest of its content is trusted, because it is signed. */
+/** Parses an answer of a kind; undefined for any other. Trusts the rest of its content: it is signed. */
 function parseAnswer<Kind extends EdgeAnswer['kind']>(
   bytes: Buffer,
   kind: Kind,
@@ -246,7 +246,7 @@ function parseAnswer<Kind extends EdgeAnswer['kind']>(
   }
 }
 
-/** Parts of `EDGE_TOKEN`: what the edge shows, and the key of the service's signatures. */
+/** Parts of `EDGE_TOKEN`: the secret that the edge sends, and the public key of the service. */
 type EdgeCredential = { readonly secret: string; readonly publicKey: KeyObject };
 
 /** Head of an Ed25519 public key in SPKI (RFC 8410), before its 32 bytes. */
@@ -267,7 +267,7 @@ export function readCredential(token: string): EdgeCredential | undefined {
 
 const UNKNOWN_CERTIFICATE = 'an authority unknown to this machine issued its certificate';
 
-/** Meaning of the error codes of Node.js. */
+/** Texts for the error codes of Node.js. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address',
   ECONNRESET: 'it ended the connection',

@@ -1,6 +1,6 @@
 // The ledger of an edge, which calls the upstream. Names and revisions come from the followed index, so only
-// snapshots, first offers and labels cost a call. The functions in `store/ledger` state the obligations; here
-// an unavailable ledger is an unavailable upstream.
+// snapshots, first offers and labels cost a call. The functions in `store/ledger` state the obligations;
+// here, an unavailable ledger means an unavailable upstream.
 
 import type { EdgeLabelChangesAnswer, EdgeLabels, EdgeSnapshotAnswer } from '../contract/edge.ts';
 import { Unavailable } from '../contract/store-fault.ts';
@@ -40,19 +40,19 @@ type UpstreamLedgerDependencies = {
 const SNAPSHOT_MS_MAX = 20_000;
 const OFFER_MS_MAX = 5000;
 const CALL_MS_MAX = 5000;
-/** Time beyond that of a call after which it is given up, should it not end by itself. */
+/** Time beyond a call's own limit after which it is given up, in case it does not end by itself. */
 const HUNG_MS = 1000;
-/** Maximum number of a channel's marks that are sent to the upstream at a time. */
+/** Maximum number of a channel's first offers that are sent to the upstream at a time. */
 const MARKS_MAX = 100;
 const NOTHING_LEFT_OUT: RecordedChecks = { labels: [], unadmitted: [], left: [] };
 
 export class UpstreamLedger implements ServingLedger {
   private readonly labelChanges: LabelChangeReader;
-  /** Whether labels of devices were read from the upstream, and are kept here. */
+  /** Whether the edge has labels of devices that it read from or recorded at the upstream. */
   keepsLabels = false;
-  /** Whether any labels are known here: before that, their changes are of no interest. */
+  /** Whether devices of this edge have sent labels; before that, changes of labels are not read. */
   private knowsLabels = false;
-  /** List of names with its own tag, by the tag of its index: names change less often than revisions. */
+  /** List of names, and the tag of its index. Names have a tag of their own: revisions change more often. */
   private named: { readonly indexTag: string; readonly list: ChannelNameList } | undefined;
 
   constructor(private readonly dependencies: UpstreamLedgerDependencies) {
@@ -111,7 +111,7 @@ export class UpstreamLedger implements ServingLedger {
     if (snapshot.channelId !== found.channelId) {
       client.refuse('malformed', call, 'its snapshot is of another channel');
     }
-    // The index has the record's epoch: a call may have reached another copy of it.
+    // The epoch of the index is that of the record; this call may have reached another copy of it.
     if (snapshot.epoch > state.epoch) {
       throw new Unavailable('upstream', new Error('it is in a later epoch than its index'));
     }
@@ -140,7 +140,7 @@ export class UpstreamLedger implements ServingLedger {
     if (answer.releaseId !== releaseId) {
       client.refuse('malformed', call, 'its answer is about another release');
     }
-    // The state that it has instead must be read next, whatever the index then says.
+    // The answer has the channel's present state, which must be read next, even if the index is older.
     if (!answer.isRecorded) state.see(channelId, answer);
     return answer.isRecorded;
   }
@@ -174,7 +174,7 @@ export class UpstreamLedger implements ServingLedger {
     return { epoch: this.dependencies.state.epoch, newest: 0, changed: [] };
   }
 
-  /** Not for an edge: it uploads check-ins that no device waits for from its journal. */
+  /** Never called: an edge uploads check-ins that no device waits for from its journal. */
   recordCheckIns(): Promise<never> {
     throw new Error('an edge uploads its check-ins from its journal');
   }
@@ -205,13 +205,13 @@ export class UpstreamLedger implements ServingLedger {
     this.demandFresh();
   }
 
-  /** Returns the epoch of the upstream, which alone can tell whether its ledger went back. */
+  /** Returns the epoch of the upstream, because only the upstream can find that its ledger went back. */
   async raiseEpoch(): Promise<RaisedEpoch> {
     this.demandFresh();
     return { epoch: this.dependencies.state.epoch, isRaised: false };
   }
 
-  /** Sends first offers that the upstream does not know, as if they were made now. */
+  /** Records first offers that the upstream does not know as if they were made now. */
   async restoreOffers(channelId: string, releaseIds: readonly string[]): Promise<number> {
     const order = this.dependencies.state.newestOf(channelId);
     let restored = 0;
@@ -297,7 +297,7 @@ export class UpstreamLedger implements ServingLedger {
     return this.ask('label-changes', { method: 'GET', path, timeoutMs: CALL_MS_MAX });
   }
 
-  /** Makes a call; one that the upstream refuses as wrong counts as unanswered. */
+  /** Makes a call. Rejects with `Unavailable` also if the upstream refuses the call as wrong. */
   private async ask<Kind extends Parameters<UpstreamClient['call']>[0]>(
     kind: Kind,
     call: UpstreamCall,
@@ -322,7 +322,7 @@ function storedLabels([appId, deviceId, revision, labels]: EdgeLabels): StoredLa
   return { appId, deviceId, revision, ...timedOf(labels) };
 }
 
-/** Returns a text that identifies the list: names never change, so the ids suffice. */
+/** Returns a text that identifies the list. Names never change, so the ids suffice. */
 function namesTag(channels: readonly ChannelName[]): string {
   return channels
     .map(({ channelId }) => channelId)
@@ -330,7 +330,7 @@ function namesTag(channels: readonly ChannelName[]): string {
     .join(' ');
 }
 
-// Reads changes of labels from the upstream, which leaves out those of other organizations: a page may be
+// Reads changes of labels from the upstream, which leaves out those of other organizations, so a page may be
 // empty although more changes follow. Positions of empty pages are remembered, to skip them only once.
 
 /** Maximum number of pages that a read skips; the next read continues after them. */
@@ -341,7 +341,7 @@ const PASSED_MAX = 16;
 type Changed = LabelChanges['changed'][number];
 
 export class LabelChangeReader {
-  /** Positions, each with one up to which no changes follow it, in one epoch. */
+  /** Positions, each with a later one up to which there are no changes; all in `epoch`. */
   private readonly passed = new Map<number, number>();
   private epoch: number | undefined;
 

@@ -1,5 +1,5 @@
 // Examines indexes of edges that this service seems to be behind. The signature proves that the service once
-// sent the index, so it is a copy of the ledger like those of nodes. If the ledger is behind it, because it
+// sent the index, so it is evidence of an earlier state of the ledger. If the ledger is behind it, because it
 // went back or the edge followed another copy of the record meanwhile, its epoch is raised, and its states
 // are newer than the edge's from then on.
 
@@ -13,7 +13,7 @@ import type { EdgeSigner } from './edge-tokens.ts';
 
 export type EdgeAheadDependencies = {
   readonly index: Pick<EdgeIndex, 'readPresent'>;
-  /** Undefined without a SECRET_KEY; then no edge can follow. */
+  /** Undefined if no SECRET_KEY is set; then no edge can follow. */
   readonly signer: Pick<EdgeSigner, 'isSigned'> | undefined;
   readonly ledger: Pick<Ledger, 'raiseEpoch'>;
   readonly report: Pick<LedgerReport, 'raised'>;

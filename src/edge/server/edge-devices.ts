@@ -1,5 +1,5 @@
-// Check-ins, failures and labels of edges' devices. An edge uploads its check-ins as it received them; they
-// take the path of this node's own. Apps that an edge may not serve do not exist for it.
+// Check-ins, failures and labels of edges' devices. An edge uploads its check-ins as it received them, and
+// they are processed like this node's own. Apps that an edge may not serve do not exist for it.
 
 import { LRUCache } from 'lru-cache';
 import type {
@@ -33,7 +33,7 @@ export type EdgeDevicesDependencies = {
     'readLabels' | 'readLabelChanges' | 'recordFailures' | 'findReleaseApps'
   >;
   readonly queue: Pick<CheckInQueue, 'streams' | 'appendCheckIns' | 'ageOfCheckIns'>;
-  /** Whether the queue ends with this process: then check-ins are accepted once they are recorded. */
+  /** Whether the queue ends with this process: then check-ins are only accepted once they are recorded. */
   readonly isQueueInProcess: boolean;
   readonly admission: Pick<Admission, 'record'>;
   readonly labels: Pick<DeviceLabels, 'remember'>;
@@ -88,8 +88,8 @@ export class EdgeDevices {
   }
 
   /**
-   * Accepts check-ins. When it resolves, they are as safe as this node's own, or recorded if its queue is in
-   * process. Rejects with `Unavailable` if not all were accepted; uploading them again does no harm.
+   * Accepts check-ins. When it resolves, they are as safe as this node's own, or recorded if the queue is in
+   * this process. Rejects with `Unavailable` if not all were accepted; uploading them again does no harm.
    */
   async take(scope: EdgeScope, checkIns: readonly CheckIn[]): Promise<EdgeCheckInsAnswer> {
     const { queue, isQueueInProcess } = this.dependencies;
@@ -132,8 +132,8 @@ export class EdgeDevices {
   }
 
   /**
-   * Returns the check-ins that an edge of this scope may upload, without offers of other apps' releases,
-   * which would count in the signals of those.
+   * Returns the check-ins that an edge of this scope may upload. Removes offers of other apps' releases from
+   * them, which would count in the signals of those releases.
    */
   private async goodOf(
     scope: EdgeScope,
@@ -167,7 +167,7 @@ export class EdgeDevices {
     const { queue } = this.dependencies;
     const deadline = performance.now() + RECORDED_WAIT_MS_MAX;
     while (performance.now() < deadline) {
-      // Measured first, because the age is of a later moment.
+      // Measured before the age, which is of a later moment.
       const sinceMs = performance.now() - appendedAt;
       if ((await queue.ageOfCheckIns()) < sinceMs) return;
       await pause(RECORDED_POLL_MS);
@@ -186,7 +186,7 @@ function isOwnId(deviceId: string): boolean {
   return !isFoldedAway(deviceId) && mistakenIdIn(deviceId) === undefined;
 }
 
-/** Returns whether the ledger can take a check-in: an edge of another version may accept more. */
+/** Returns whether the ledger can store a check-in: an edge of another version may accept more. */
 function isRecordable({ deviceId, version, at, labels = new Map() }: CheckIn): boolean {
   return (
     deviceId !== '' &&

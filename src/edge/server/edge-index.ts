@@ -1,6 +1,6 @@
-// The index for edges: all channels with their present revisions, and recent first offers. It is kept up to
-// date by announcements and by a poll, which runs only while edges ask. An edge with the present index waits
-// here for the next one.
+// The index for edges: all channels with their present revisions, and recent first offers. Announcements and
+// a poll, which runs only while edges ask, update it. An edge that has the present index waits here for the
+// next one.
 
 import { createHash } from 'node:crypto';
 import type { EdgeIndexAnswer, EdgeIndexEntry } from '../../contract/edge.ts';
@@ -16,7 +16,7 @@ import type { Ledger } from '../../store/ledger.ts';
 
 /** Maximum number of channels in an index, about 100 bytes each. */
 const CHANNELS_MAX = 100_000;
-/** Milliseconds for which a read of the ledger counts as present: less than the 2 seconds of a change. */
+/** Milliseconds for which a read of the ledger counts as present: less than the 2 s promised for a change. */
 const FRESH_MS = 1500;
 /** Maximum number of waiting edges. */
 const EDGES_WAITING_MAX = 2000;
@@ -38,7 +38,7 @@ export type EdgeIndexDependencies = {
 /** Channel in the index. */
 type Followed = ChannelState & {
   readonly offered: readonly string[];
-  /** Monotonic time of its latest announcement; 0 if it was only read. */
+  /** Monotonic time of the channel's latest announcement; 0 if it was only read from the ledger. */
   readonly heardAt: number;
 };
 
@@ -52,7 +52,7 @@ export class EdgeIndex {
   private channels = new Map<string, Followed>();
   private organizations = new Map<string, string>();
   private present: Present = NOTHING_READ;
-  /** Monotonic start of the latest successful read; undefined before the first. */
+  /** Monotonic time at which the latest successful read began; undefined before the first. */
   private readAt: number | undefined;
   /** Indexes of the present state by scope. */
   private readonly made = new Map<EdgeScope, MadeIndex>();
@@ -80,7 +80,7 @@ export class EdgeIndex {
   }
 
   /**
-   * Returns the name of the record; null if it has none yet. Rejects with `Unavailable` if the ledger has
+   * Returns the name of the record; null while it has none. Rejects with `Unavailable` if the ledger has
    * never answered.
    */
   async record(): Promise<string | null> {
@@ -88,14 +88,14 @@ export class EdgeIndex {
     return this.present.record;
   }
 
-  /** Returns the ledger's state, read after the call began. Rejects with `Unavailable` without one. */
+  /** Returns the ledger's state, read after the call began. Rejects with `Unavailable` without an answer. */
   async readPresent(): Promise<PresentStates> {
     await this.reading.ask();
     const { channels } = this;
     return { ...this.present, revisionOf: (channelId) => channels.get(channelId)?.revision };
   }
 
-  /** Reads the ledger if a channel served here has a later epoch, so that edges get that at once. */
+  /** Reads the ledger if a channel served here has a later epoch, so that edges get the epoch at once. */
   noteEpoch(epoch: number): void {
     if (this.readAt !== undefined && epoch > this.present.epoch) void this.refresh();
   }
@@ -126,8 +126,8 @@ export class EdgeIndex {
   }
 
   /**
-   * Returns whether an edge of this scope may know an app, given by id. Rejects with `Unavailable` if that is
-   * unknown: a new app would else count as one that does not exist.
+   * Returns whether an edge of this scope may serve an app, given by id. Rejects with `Unavailable` if that
+   * is unknown: otherwise a new app would count as one that does not exist.
    */
   async mayServe(scope: EdgeScope, appId: string): Promise<boolean> {
     if (!this.organizations.has(appId)) await this.freshen();
@@ -137,7 +137,7 @@ export class EdgeIndex {
     return false;
   }
 
-  /** Returns those of these app ids that an edge of this scope may know. */
+  /** Returns those of these app ids that an edge of this scope may serve. */
   async servedOf(scope: EdgeScope, appIds: Iterable<string>): Promise<ReadonlySet<string>> {
     const served = new Set<string>();
     for (const appId of new Set(appIds)) {
@@ -164,7 +164,7 @@ export class EdgeIndex {
 
   private hear(announcement: Announcement): void {
     const { channelId, epoch, revision, offeredReleaseId } = announcement;
-    // No edge follows yet: the first read finds it.
+    // No edge follows yet: the first read will find the change.
     if (this.readAt === undefined) return;
     const known = this.channels.get(channelId);
     if (known === undefined || epoch > this.present.epoch) {
@@ -270,7 +270,7 @@ function isSamePresent(one: Present, other: Present): boolean {
   );
 }
 
-/** Returns the state of a channel after a read: an announcement during the read is newer. */
+/** Returns a channel's state after a read. The known state stays if it was announced during the read. */
 function keptOf(state: ChannelState, known: Followed | undefined, beganAt: number): Followed {
   if (known === undefined) return { ...state, offered: [], heardAt: 0 };
   const isSame = known.revision === state.revision && known.appRef === state.appRef;

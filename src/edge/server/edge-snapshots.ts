@@ -1,5 +1,5 @@
 // Snapshots and first offers for edges: an edge gets a channel as this node serves it, in parts, and may
-// offer a release only after this has recorded the first offer.
+// offer a release only after this node has recorded the first offer.
 
 import type {
   EdgeOfferAnswer,
@@ -44,8 +44,8 @@ export class EdgeSnapshots {
   constructor(private readonly dependencies: EdgeSnapshotsDependencies) {}
 
   /**
-   * Returns the present snapshot of a channel, without the releases of these editions, and without those that
-   * do not fit. It is older than the expected state if no store has that.
+   * Returns the present snapshot of a channel, without the releases whose editions the edge has, and without
+   * those that do not fit. It is older than `atLeast` if no store has that state.
    */
   async read(
     scope: EdgeScope,
@@ -60,7 +60,7 @@ export class EdgeSnapshots {
     return { kind: 'snapshot', index, releases: textsOf(missing) };
   }
 
-  /** Returns the texts of a channel's releases with these editions, as far as they exist and fit. */
+  /** Returns the texts of a channel's releases with these editions, if they exist and as many as fit. */
   async readReleases(
     scope: EdgeScope,
     wanted: WantedChannel,
@@ -74,7 +74,7 @@ export class EdgeSnapshots {
   }
 
   /**
-   * Records the first offer of a release that an edge is about to make from a state of the channel. Refuses
+   * Records the first offer of a release, which an edge is about to make in a state of the channel. Refuses
    * if the channel has another state, or if no device can be offered the release in it.
    */
   async offer(
@@ -95,7 +95,7 @@ export class EdgeSnapshots {
     const outcome = await this.dependencies.firstOffers.record(catalog, release);
     if (outcome === 'unavailable') throw new Unavailable('ledger', 'the offer was not recorded');
     if (outcome === 'recorded') return { ...answer, ...order, isRecorded: true };
-    // The channel has changed: the answer has the state from which the edge must decide again.
+    // The channel has changed: the answer has its present state, so that the edge decides again.
     const next = { epoch: order.epoch, revision: order.revision + 1 };
     const present = await this.find(scope, { ...wanted, atLeast: next });
     if (isFailure(present)) return present;
@@ -116,13 +116,13 @@ export class EdgeSnapshots {
       await catalogs.catchUp(before.snapshot.channelId, atLeast);
     }
     if (slot.catalog === undefined) return fail('unavailable');
-    // An edge takes a channel only in the index's epoch.
+    // An edge accepts a channel only in the epoch of its index.
     index.noteEpoch(slot.catalog.snapshot.epoch);
     return slot.catalog;
   }
 }
 
-/** Hides from an edge of one organization that an app exists: it may belong to another. */
+/** Hides from an edge of one organization that an app exists, because it may belong to another one. */
 function toldTo(scope: EdgeScope, refusal: Failure): Failure {
   return scope !== null && refusal.failure === 'unknownChannel' ? fail('unknownApp') : refusal;
 }

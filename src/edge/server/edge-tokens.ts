@@ -1,4 +1,4 @@
-// Administration of the tokens of edges by the operator, who runs the edges.
+// Creates the tokens of edges for the operator, who runs the edges.
 
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -19,13 +19,13 @@ import type { Actor } from '../../store/ledger-terms.ts';
 type TokenLedger = Pick<Ledger, 'createEdgeToken'>;
 
 export class EdgeTokens {
-  /** Without a signer (no SECRET_KEY), no token can be created. */
+  /** If `signer` is undefined, as without a SECRET_KEY, no token can be created. */
   constructor(
     private readonly ledger: TokenLedger,
     private readonly signer: EdgeSigner | undefined,
   ) {}
 
-  /** Creates a token. Only this answer has its secret, with the key of the service's signatures. */
+  /** Creates a token. Only the returned value has its secret, with the public key of the service. */
   async create(
     name: string,
     organizationId: EdgeScope,
@@ -42,24 +42,24 @@ export class EdgeTokens {
   }
 }
 
-// Authenticates edges by their tokens. An edge calls once or twice a second, so a read of a token counts for
-// 4 seconds. While the ledger is unavailable, it counts for an hour: the index is served from memory then,
-// and edges should not lose it because a token cannot be looked up.
+// Authenticates edges by their tokens. An edge calls once or twice a second, so what was read of a token is
+// valid for 4 seconds. While the ledger is unavailable, it is valid for an hour: the index is then served
+// from memory, and edges should not lose it because a token cannot be looked up.
 
 /** Edge with a valid token. */
 export type Edge = {
   /** Id of its token, which several edges may share. */
   readonly tokenId: string;
-  /** Organization whose apps it may know; null for all. */
+  /** Organization whose apps the edge may serve; null for all. */
   readonly scope: EdgeScope;
 };
 
-/** Milliseconds for which a read of a token counts: the maximum time that a revoked one is accepted. */
+/** Milliseconds for which a read of a token is valid: so long can a revoked one still be accepted. */
 const FRESH_MS = 4000;
-/** Milliseconds for which it counts while the ledger does not answer. */
+/** Milliseconds for which a read of a token is valid while the ledger does not answer. */
 const KEPT_MS = 3_600_000;
 const TOKENS_MAX = 10_000;
-/** Maximum number of concurrent and waiting look-ups: forged tokens take no more connections. */
+/** Maximum number of concurrent look-ups, because every forged token costs one. */
 const LOOKUPS_RUNNING_MAX = 2;
 const LOOKUPS_WAITING_MAX = 1000;
 
@@ -68,7 +68,7 @@ type TokensOfEdges = Pick<Ledger, 'findEdgeToken' | 'tellRefusedEdge'>;
 
 export class AuthenticateEdge {
   private readonly known = new LRUCache<string, Known>({ max: TOKENS_MAX });
-  /** Tokens, by id, of which this process has told that they are refused. */
+  /** Ids of revoked tokens whose use this process has already reported. */
   private readonly told = new LRUCache<string, true>({ max: TOKENS_MAX });
   private readonly gate = new ConcurrencyLimit(LOOKUPS_RUNNING_MAX, LOOKUPS_WAITING_MAX);
 
@@ -95,7 +95,7 @@ export class AuthenticateEdge {
     return { tokenId: token.id, scope: token.organizationId };
   }
 
-  /** Tells that an edge uses a revoked token; while the ledger is away, one of its next calls does. */
+  /** Reports once that an edge uses a revoked token; if the ledger is away, a later call tries again. */
   private async tellOnce(id: string): Promise<void> {
     if (this.told.has(id)) return;
     const tell = this.gate.pass(() => this.ledger.tellRefusedEdge(id));
@@ -124,9 +124,9 @@ export class AuthenticateEdge {
 }
 
 // Signs answers to edges, so that an edge serves only what comes from the service that made its token,
-// whoever is between them. Ed25519 with keys derived from SECRET_KEY: all nodes sign alike, and no key has to
-// be stored. During a change of SECRET_KEY there are several, and all sign: edges know the one that was first
-// when their token was made.
+// whatever is between them. Ed25519 with keys derived from SECRET_KEY: all nodes sign alike, and no key has
+// to be stored. During a change of SECRET_KEY there are several keys, and all sign: an edge knows the one
+// that was first when its token was made.
 
 /** Purpose of the derived keys. */
 const PURPOSE = 'sluice edge signature v1';
@@ -135,7 +135,7 @@ const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 /** Length of the head of a public key in SPKI (RFC 8410), before its 32 bytes. */
 const SPKI_HEAD_BYTES = 12;
 
-/** Source of keys: the box of secrets, which returns the same array until they change. */
+/** Source of keys, which returns the same array until the keys change. */
 type KeySource = { deriveKeys(purpose: string): readonly Buffer[] };
 
 type SigningKey = {
@@ -146,7 +146,7 @@ type SigningKey = {
 };
 
 export class EdgeSigner {
-  /** Source of the keys; another array after a change of the setting. */
+  /** Seeds that `keys` were made from; another array after a change of SECRET_KEY. */
   private seeds: readonly Buffer[] | undefined;
   private keys: readonly SigningKey[] = [];
 
