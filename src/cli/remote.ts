@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The `sluice` command for machines that the service does not run on, such as those of a pipeline: it has all
-// commands that ask a running service, and none of the service's own packages.
+// commands that call a running service, and none of the service's own packages.
 
 import { outliveReader, runCommandLine } from './command/command-line.ts';
 import { tellServiceCommands } from './command/service-commands.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `sluice` command where the service is: it runs the service, examines its settings, or asks it.
+// The `sluice` command where the service is installed: runs it, examines its settings, or calls it.
 
 import { requireNode } from '../node/required-node.ts';
 import { readMoveConfig } from '../settings/move-settings.ts';
@@ -7,7 +7,7 @@ import { readConfig } from '../settings/settings.ts';
 import { outliveReader, runCommandLine } from './command/command-line.ts';
 import { addLocalCommands, type LocalCommands } from './command/local-commands.ts';
 
-/** Loaded by their commands only, because the others need no drivers. */
+/** Each is loaded by its command only, because the other commands need no drivers. */
 const LOCAL: LocalCommands = {
   async diagnose(upstream) {
     // biome-ignore lint/style/noRestrictedImports: this command reaches the stores as the service does.
@@ -57,6 +57,6 @@ export function sluice(args: readonly string[]): Promise<number> {
 
 outliveReader();
 const code = await sluice(process.argv.slice(2));
-// `serve` and `edge` go on running; every other command has ended.
+// `serve` and `edge` continue to run; every other command has ended.
 const isRunning = ['serve', 'edge'].includes(process.argv[2] ?? '') && code === 0;
 if (!isRunning) process.exitCode = code;

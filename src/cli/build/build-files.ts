@@ -1,29 +1,29 @@
-// Files of a build, as its tool leaves them: in one folder, or in folders of folders. Apps that are not
-// packed and folders that the tool works with are passed over whole.
+// Finds the files of a build, as its tool leaves them: in one folder, or in nested folders. Skips unpacked
+// apps and the tool's working folders as a whole.
 
 import { type Dirent, existsSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { ServiceError } from '../call/service-client.ts';
 import { GORELEASER_LIST, readGoreleaserList } from './goreleaser-list.ts';
 
-/** Maximum number of folders below an argument on the way to a file. */
+/** Maximum number of nested folders between an argument and a file. */
 const DEPTH_MAX = 4;
 /** Maximum number of files and folders below all arguments. */
 const ENTRIES_MAX = 1000;
 
-/** File that may be one of the release. */
+/** File that may become a part of the release. */
 export type BuildFile = {
   readonly path: string;
-  /** Name under which it is uploaded: mostly the last part of the path. */
+  /** Name under which it is uploaded: usually the last part of the path. */
   readonly name: string;
   /** Size in bytes. */
   readonly size: number;
 };
 
-/** File or folder that is no part of the release, and why. */
+/** File or folder that does not become a part of the release, and why. */
 export type PassedOver = { readonly file: string; readonly reason: string };
 
-/** What is found below the arguments of the command. */
+/** Result of a search below the arguments of the command. */
 export type BuildFiles = {
   readonly files: readonly BuildFile[];
   readonly passedOver: readonly PassedOver[];
@@ -35,11 +35,11 @@ const WORKPLACE = 'a folder that the build tool works with';
 /** Names of unpacked apps: `win-arm64-unpacked`, `Notes.app`, `Notes.AppDir`. */
 const UNPACKED_NAME = /(?:-unpacked|\.(?:app|appdir|framework|dsym|xcarchive|appex))$/i;
 /**
- * Names of folders with what a tool needs for its work: `.icon-ico`, `__appImage-x64`, Tauri's `share`,
- * Sparkle's `old_updates`.
+ * Names of folders in which a tool works: `.icon-ico`, `__appImage-x64`, Tauri's `share`, Sparkle's
+ * `old_updates`.
  */
 const WORKPLACE_NAME = /^(?:\..*|__.*|node_modules|share|appimage_deb|old_updates)$/i;
-/** What stands at the root of an unpacked app: of Electron, of a Linux package, of an AppImage. */
+/** Files and folders at the root of an unpacked app: of Electron, of a Linux package, of an AppImage. */
 const IN_UNPACKED: ReadonlySet<string> = new Set([
   ...['LICENSES.chromium.html', 'chrome_100_percent.pak', 'icudtl.dat'],
   ...['AppRun', 'DEBIAN', 'debian-binary', 'usr'],
@@ -47,15 +47,15 @@ const IN_UNPACKED: ReadonlySet<string> = new Set([
 
 /** Endings of the archives that tools pack a folder of the same name into. */
 const ARCHIVE_ENDINGS = ['.zip', '.tar.gz', '.tar.xz', '.tar.zst', '.tgz'];
-/** What goreleaser writes at the root of its folder, beside a folder for each program. */
+/** Files that goreleaser writes at the root of its folder, beside a folder for each program. */
 const OF_GORELEASER = ['artifacts.json', 'metadata.json'];
-/** Folders of such programs: `notes_windows_amd64_v1`. */
+/** Names of goreleaser's folders for programs: `notes_windows_amd64_v1`. */
 const COMPILED_NAME =
   /_(?:aix|android|darwin|(?:free|net|open)bsd|linux|solaris|windows)_[a-z0-9]+/i;
 
 /**
- * Finds the files that paths name: a file is one itself, a folder has those below it. Throws a `ServiceError`
- * when there is no such file, or there are too many.
+ * Finds the files that paths name: the path's own file, or all files below its folder. Throws a
+ * `ServiceError` when a path does not exist, or there are too many files.
  */
 export function filesOfBuild(paths: readonly string[]): BuildFiles {
   const walk = new Walk();
@@ -63,23 +63,23 @@ export function filesOfBuild(paths: readonly string[]): BuildFiles {
   return walk;
 }
 
-/** Walk through the folders, which counts what it meets. */
+/** Walk through the folders; counts the files and folders that it finds. */
 class Walk implements BuildFiles {
   readonly files: BuildFile[] = [];
   readonly passedOver: PassedOver[] = [];
   private readonly seen = new Set<string>();
-  /** Names of programs that goreleaser uploads as they are, by path. */
+  /** Upload names of the files in goreleaser's lists, by path. */
   private readonly uploadNames = new Map<string, string>();
   private entries = 0;
 
-  /** Takes what an argument names. It follows a link here, because the caller has named it. */
+  /** Adds the file or folder that an argument names. Follows a link, because the caller has named it. */
   take(path: string, stat: Stats): void {
     if (stat.isDirectory()) this.enterArgument(path);
     else if (stat.isFile()) this.add(path, stat.size);
     else throw new ServiceError(`neither a file nor a folder: ${path}`);
   }
 
-  /** Enters a folder, or passes over one that a pattern has named beside the list of its programs. */
+  /** Enters a folder; passes over goreleaser's folder of a packed program, which `dist/*` names as well. */
   private enterArgument(path: string): void {
     const [parent, name] = [dirname(resolve(path)), basename(resolve(path))];
     const isCompiled = COMPILED_NAME.test(name);
@@ -140,7 +140,7 @@ class Walk implements BuildFiles {
   }
 }
 
-/** Whether a folder has what lies packed beside it: in an archive of its name, or in those of goreleaser. */
+/** Whether a folder's content is packed beside it: in an archive of its name, or in one of goreleaser's. */
 function isPackedBeside(name: string, beside: ReadonlySet<string>): boolean {
   if (ARCHIVE_ENDINGS.some((ending) => beside.has(`${name}${ending}`))) return true;
   return COMPILED_NAME.test(name) && OF_GORELEASER.every((file) => beside.has(file));
@@ -152,7 +152,7 @@ function statOf(path: string): Stats {
   return stat;
 }
 
-/** Returns what is in a folder, in the order of the names. */
+/** Returns the entries of a folder, sorted by name. */
 function entriesOf(path: string): readonly Dirent[] {
   try {
     const entries = readdirSync(path, { withFileTypes: true });

@@ -1,5 +1,5 @@
-// What only the folder of a build tells: which files are of an earlier version, and that an update file of
-// electron-builder is missing.
+// Findings that only the folder of a build can show: files of an earlier version, and a missing update file
+// of electron-builder.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -13,8 +13,8 @@ import type { BuildFile } from './build-files.ts';
 import type { ManifestEntry } from './build-manifest.ts';
 
 /**
- * Returns the version that a name tells, where it is another one and the file of the published version lies
- * beside it: `App-1.3.0-full.nupkg` beside `App-1.4.0-full.nupkg`. Other numbers in a name are no version.
+ * Returns the version in a file's name if it is another one, and the same file of the published version lies
+ * beside it: `App-1.3.0-full.nupkg` beside `App-1.4.0-full.nupkg`. Other numbers are no version.
  */
 export function earlierVersion(
   name: string,
@@ -29,7 +29,7 @@ export function earlierVersion(
   return told.find((numbers) => names.has(name.replaceAll(numbers, ofPublished)));
 }
 
-/** Update file that electron-builder writes for a platform where it writes a block map beside a file. */
+/** Update file that electron-builder writes for a platform when it writes a block map beside a file. */
 const UPDATE_FILES: ReadonlyMap<string, string> = new Map([
   ['windows', 'latest.yml'],
   ['darwin', 'latest-mac.yml'],
@@ -37,9 +37,9 @@ const UPDATE_FILES: ReadonlyMap<string, string> = new Map([
 const UPDATE_FILE = /\.ya?ml$/i;
 
 /**
- * Returns findings where electron-builder has built for a platform, and its update file is missing: an error
- * where that of another platform is there, because then one was lost. Without any, the app may have another
- * updater.
+ * Returns a finding for each platform that electron-builder has built for and whose update file is missing:
+ * an error if the update file of another platform is there, because then one was lost; else a warning,
+ * because the app may use another updater.
  */
 export function updateFileFindings(
   files: readonly BuildFile[],

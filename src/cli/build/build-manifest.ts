@@ -1,4 +1,4 @@
-// Manifests that build tools write beside the files of a build, each entry with what it tells of one file:
+// Reads the manifests that build tools write beside the files of a build; each entry describes one file:
 // electron-builder's `latest*.yml`, Squirrel's `RELEASES`, Velopack's `releases.*.json` and `assets.*.json`,
 // Sparkle's `appcast.xml`, goreleaser's `artifacts.json`. Those of Squirrel, Velopack and Sparkle keep the
 // entries of earlier versions.
@@ -18,18 +18,18 @@ import { dottedOf, readUpdateFile } from '../call/update-file.ts';
 import type { BuildFile } from './build-files.ts';
 import { readGoreleaserList } from './goreleaser-list.ts';
 
-/** What a manifest tells of one file. */
+/** Description of one file in a manifest. */
 export type ManifestEntry = Partial<Pick<Artifact, Told>> & {
   /** Name of the manifest. */
   readonly from: string;
   readonly name: string;
-  /** Version of the release that it is a file of; undefined where it is that which is published. */
+  /** Version of the file's release; undefined if it is the one to be published. */
   readonly other?: string;
-  /** Why it is no artifact, where the manifest says so. */
+  /** Why the file is no artifact, if the manifest says so. */
   readonly reason?: string;
-  /** What it is for, where the manifest knows that better than its name. */
+  /** Devices that the file is for, if the manifest knows them better than the file's name. */
   readonly target?: AssetTarget;
-  /** Percentage of the devices that the manifest offers it to; undefined for all of them. */
+  /** Percentage of the devices that the manifest offers the file to; undefined for all. */
   readonly staged?: string;
 };
 
@@ -37,7 +37,7 @@ type Told = 'url' | 'size' | 'sha512' | 'sha256' | 'sha1' | 'platform' | 'arch' 
 type MoreTold = 'minimumSystemVersion' | 'signature' | 'buildVersion';
 
 type Entries = readonly Omit<ManifestEntry, 'from'>[];
-/** Returns undefined for a file that is no manifest after all. */
+/** Returns undefined if the content shows that the file is no manifest. */
 type Reader = (file: BuildFile, version: string) => Entries | undefined | Promise<Entries>;
 
 /** Manifests by the forms of their names. */
@@ -52,8 +52,8 @@ const READERS: readonly (readonly [RegExp, Reader])[] = [
 ];
 
 /**
- * Reads a manifest for the release of a version; resolves with undefined for a file that is none by its name.
- * Rejects with a `ServiceError` when it cannot be read, or is of one other version.
+ * Reads a manifest for the release of a version; resolves with undefined for a file whose name is not that of
+ * a manifest. Rejects with a `ServiceError` when it cannot be read, or describes only another version.
  */
 export async function readManifest(
   file: BuildFile,
@@ -67,7 +67,7 @@ export async function readManifest(
 
 type Sums = Pick<ManifestEntry, 'sha512' | 'sha256' | 'sha1'>;
 
-/** Returns the sums of an entry as those of files are computed: SHA-512 in base64, others in lower case. */
+/** Returns the checksums of an entry in the form of `Content`: SHA-512 in base64, others in lower case. */
 function plainSums({ sha512, sha256, sha1 }: Sums): Sums {
   const sum = sha512?.trim();
   const isHex = sum !== undefined && /^[0-9a-f]{128}$/i.test(sum);
@@ -89,12 +89,12 @@ function canonicalOf(text: string): string {
   return canonical.replace(/-[^+]*/, (prerelease) => prerelease.replaceAll('.', ''));
 }
 
-/** Returns the property of an entry's version, unless it is the one that is published. */
+/** Returns the property `other` of an entry, unless its version is the one to be published. */
 function otherPart(version: string | undefined, published: string): { readonly other?: string } {
   return version === undefined || isSameVersion(version, published) ? {} : { other: version };
 }
 
-/** Platforms and architectures for which electron-builder writes an update file, by the end of its name. */
+/** Platforms and architectures of electron-builder's update files, by the end of their names. */
 const UPDATE_FILE_TARGETS: Readonly<Record<string, Pick<ManifestEntry, 'platform' | 'arch'>>> = {
   '': { platform: 'windows' },
   mac: { platform: 'darwin' },
@@ -114,7 +114,7 @@ function ofUpdateFile({ path, name }: BuildFile, published: string): Entries {
   return entries.map((entry) => defined({ ...entry, ...target, minimumSystemVersion, staged }));
 }
 
-/** Reads the update file of a channel: electron-builder names it for the word of a prerelease, `rc.yml`. */
+/** Reads the update file of a channel, which electron-builder names after the prerelease tag: `rc.yml`. */
 function ofChannelFile(file: BuildFile, published: string): Entries | undefined {
   const [, channel] = /^[^-+]+-([a-z]+)/i.exec(published) ?? [];
   const isOfChannel = channel?.toLowerCase() === /^[a-z]+/i.exec(file.name)?.[0].toLowerCase();
@@ -133,7 +133,7 @@ function ofSquirrel({ path }: BuildFile, published: string): Entries {
       const place = placeOf(file);
       const version = versionInPackageName(place.name);
       const other = otherPart(version, published);
-      // What follows the version may be a channel or a prerelease: then the name tells neither.
+      // The text after the version may be a channel or a prerelease: then the entry is left out.
       const isUnclear = other.other !== undefined && parsed && isNameOfVersion(other.other, parsed);
       return isUnclear ? [] : [{ ...place, sha1, size: Number(size), ...other }];
     });
@@ -166,7 +166,7 @@ function ofVelopack({ path }: BuildFile, published: string): Entries {
 
 const velopackAssets = z.array(z.object({ RelativeFileName: z.string(), Type: z.unknown() }));
 
-/** Reads what Velopack packed last. Its earlier releases list names without types, which tell nothing. */
+/** Reads which files Velopack packed last. Earlier versions of Velopack write no types. */
 function ofVelopackAssets({ path }: BuildFile): Entries {
   const { data } = velopackAssets.safeParse(readJson(path));
   return (data ?? []).map(({ RelativeFileName: name, Type: type }) => ({
@@ -202,7 +202,7 @@ const appcast = z.object({
 });
 
 async function ofAppcast({ path }: BuildFile, published: string): Promise<Entries> {
-  // Loaded by those alone who have an appcast.
+  // Loaded only when there is an appcast.
   const { convert } = await import('xmlbuilder2');
   const text = readText(path);
   let tree: unknown;
@@ -257,7 +257,7 @@ function ofGoreleaser({ path }: BuildFile, published: string): Entries {
   return files.map(({ path: _, ...file }) => defined(file));
 }
 
-/** Returns the name at the end of a path or an address, and the address where it is absolute. */
+/** Returns the name at the end of a path or address, and the address if it is absolute. */
 function placeOf(text: string): Pick<ManifestEntry, 'name' | 'url'> {
   const absolute = parseUrl(text);
   if (absolute === undefined) return { name: text.slice(text.lastIndexOf('/') + 1) };

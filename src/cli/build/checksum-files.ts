@@ -1,6 +1,6 @@
-// Files of checksums that build tools write beside their files: `checksums.txt` of goreleaser, `NAME.sha256`
-// of cargo-dist, what `sha256sum`, `shasum --tag` and `openssl dgst` print. A file of a build must have the
-// sum that they list.
+// Checksum files that build tools write beside their files: `checksums.txt` of goreleaser, `NAME.sha256` of
+// cargo-dist, the output of `sha256sum`, `shasum --tag` and `openssl dgst`. A file of a build must have the
+// checksum that they list.
 
 import { basename, dirname, resolve } from 'node:path';
 import { ServiceError } from '../call/service-client.ts';
@@ -10,16 +10,16 @@ import type { FileContents } from './file-contents.ts';
 
 const NAME =
   /(?:^|[-_.])(?:checksums?|shasums?(?:256|512)?|sha(?:256|512)(?:\.?sums?)?)(?:[-_.](?:sha256|sha512))?(?:\.txt)?$/i;
-/** A sum in hexadecimal digits, and the name of the file unless it is the only line. */
+/** A checksum in hexadecimal digits, and the name of its file, which may be missing on a single line. */
 const LINE = /^([0-9a-f]{64}|[0-9a-f]{128})(?:\s+\*?(?:\.\/)?(\S.*?))?\s*$/i;
 /** Line as BSD and OpenSSL write it: `SHA256 (NAME) = SUM`, `SHA2-256(NAME)= SUM`. */
 const TAGGED_LINE =
   /^SHA(?:2-)?(?:256|512)\s*\((?:\.\/)?(.+)\)\s*=\s*([0-9a-f]{64}|[0-9a-f]{128})\s*$/i;
 const SHA512_LENGTH = 128;
-/** Maximum bytes of a file with checksums. */
+/** Maximum size of a checksum file in bytes; larger files are ignored. */
 const BYTES_MAX = 1024 * 1024;
 
-/** Refuses files that have another content than a file of checksums lists. Rejects with `ServiceError`. */
+/** Rejects with `ServiceError` if a file's content differs from what a checksum file lists. */
 export async function refuseOtherSums(
   files: readonly BuildFile[],
   contents: FileContents,
@@ -38,7 +38,7 @@ export async function refuseOtherSums(
   }
 }
 
-/** Returns the file of a listed name: by its path, or beside the list when that was made elsewhere. */
+/** Returns the file of a listed name: at its path, or beside the list if the list was made elsewhere. */
 function fileOf(
   name: string,
   folder: string,
@@ -48,12 +48,12 @@ function fileOf(
   return byPath.get(resolve(folder, name)) ?? byPath.get(resolve(folder, beside));
 }
 
-/** Whether a file is uploaded under a name that it has not on this machine. */
+/** Whether a file is uploaded under this name but has another one on this machine. */
 function isRenamed(file: BuildFile, name: string): boolean {
   return file.name === name && basename(file.path) !== name;
 }
 
-/** Returns the sums of a file; one without a name is of the file whose name stands before the ending. */
+/** Returns the listed checksums. One without a file's name is for the list's own name without its ending. */
 function sumsOf({ path, name }: BuildFile): readonly { name: string; sum: string }[] {
   const own = name.replace(/\.[^.]+(?:\.txt)?$/i, '');
   return readText(path)

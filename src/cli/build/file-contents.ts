@@ -8,7 +8,7 @@ import type { BuildFile } from './build-files.ts';
 
 export type Content = Pick<Artifact, 'size' | 'sha512' | 'sha256' | 'sha1'>;
 
-/** Hears of each file's progress: bytes that were read, of so many. */
+/** Called with each file's progress: the bytes read so far, and the file's size. */
 type Progress = (name: string, read: number, size: number) => void;
 
 export class FileContents {
@@ -16,7 +16,7 @@ export class FileContents {
 
   constructor(private readonly onProgress: Progress) {}
 
-  /** Reads a file, unless it was read; rejects with `ServiceError` when it cannot be. */
+  /** Reads a file at the first call for it; rejects with `ServiceError` when it cannot be read. */
   of(file: BuildFile): Promise<Content> {
     const content = this.read.get(file) ?? readContent(file, this.onProgress);
     this.read.set(file, content);

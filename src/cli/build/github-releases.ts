@@ -1,11 +1,11 @@
-// Saved answers of GitHub about releases: pages of its API in the forms that `gh api` and `curl` leave, one
-// release, and what `gh release view --json` writes. What is none of them is refused with what to do.
+// Reads saved answers of GitHub about releases: pages of its API in the forms that `gh api` and `curl` write,
+// one release, and the output of `gh release view --json`. Refuses anything else, with advice on what to do.
 
 import { z } from 'zod';
 import { ServiceError } from '../call/service-client.ts';
 import { readText } from '../call/text-file.ts';
 
-/** Releases of a file, and how many a page has that may be the first of several. */
+/** `fullPage`: number of releases if the file is one full page, which may be the first of several. */
 export type GithubAnswer = {
   readonly releases: readonly GithubRelease[];
   readonly fullPage: number | undefined;
@@ -31,7 +31,7 @@ const githubRelease = z.object({
 
 export type GithubRelease = z.output<typeof githubRelease>;
 
-/** Release as `gh release view --json` names its fields. */
+/** Release with the field names of `gh release view --json`. */
 const viewedRelease = z
   .object({
     tagName: z.string(),
@@ -58,24 +58,24 @@ const viewedRelease = z
     }),
   );
 
-/** Call whose answer has all releases with their files. */
+/** Command whose output has all releases with their files. */
 const CALL = 'gh api --paginate --slurp "repos/OWNER/REPO/releases?per_page=100"';
-/** Releases of a page: what GitHub gives unless it is asked for more, and the most that it gives. */
+/** Sizes of a full page: GitHub's default, and its maximum. */
 const PAGE_SIZES = [30, 100];
 
-/** Reads a saved answer; throws a `ServiceError` when it is none. */
+/** Reads a saved answer; throws a `ServiceError` if the file is none. */
 export function readGithubReleases(path: string): GithubAnswer {
   const documents = documentsOf(path, readText(path));
   const entries = documents.flat(2);
   const releases = entries.map((entry, index) => releaseOf(path, entry, index));
-  // Several lists, and lists in a list, are all pages that there are.
+  // Several lists, or lists in a list, are a complete set of pages.
   const isOnePage = documents.length === 1 || !documents.some(Array.isArray);
   const isNested = documents.flat().some(Array.isArray);
   const isFull = PAGE_SIZES.includes(releases.length) && isOnePage && !isNested;
   return { releases, fullPage: isFull ? releases.length : undefined };
 }
 
-/** Returns what to do where a page may be the first of several. */
+/** Returns the advice for a page that may be the first of several. */
 export function fullPageText(path: string, count: number): string {
   return `${path} has ${count} releases, which is a full page: if there are more, save ${CALL}`;
 }
@@ -115,7 +115,7 @@ function answered(path: string, message: string): ServiceError {
   return new ServiceError(`${path} has no releases: ${said}${way === undefined ? '' : `: ${way}`}`);
 }
 
-/** Says in words what is not as GitHub answers it, and where: `[3].assets[0].size`. */
+/** Describes what differs from GitHub's form, and where: `[3].assets[0].size`. */
 function faultOf({ issues: [issue] }: z.ZodError, index: number): string {
   const place = [index, ...(issue?.path ?? [])]
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
@@ -133,7 +133,7 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Parses the documents of JSON that stand one behind the other, or one in each line. */
+/** Parses concatenated JSON documents, or one on each line. */
 function documentsOf(path: string, text: string): readonly unknown[] {
   if (text.trim() === '') throw new ServiceError(`${path} is empty: save ${CALL}`);
   if (/^\s*</.test(text)) throw new ServiceError(`${path} is a web page: save ${CALL}`);
@@ -151,7 +151,7 @@ function documentsOf(path: string, text: string): readonly unknown[] {
   });
 }
 
-/** Returns the lists and objects that follow one another, and whether the last one lacks its end. */
+/** Returns the texts of the concatenated documents, and whether the last one is incomplete. */
 function textsOf(text: string): { readonly texts: readonly string[]; readonly isCut: boolean } {
   const texts: string[] = [];
   let [begin, depth, isQuoted] = [0, 0, false];

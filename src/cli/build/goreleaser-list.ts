@@ -1,5 +1,5 @@
-// List of what goreleaser has made (`artifacts.json`): platform, architecture and checksum of each file, and
-// which programs it uploads by themselves. Each program has a folder of its own, where all have one name.
+// Reads goreleaser's list (`artifacts.json`): platform, architecture and checksum of each file, and which
+// programs it uploads unpacked. Each program has its own folder, in which all have the same name.
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,19 +9,19 @@ import { knownArch } from '../../domain/decision/artifact/fold-arch.ts';
 import type { AssetTarget } from '../../domain/release/asset/classify-assets.ts';
 import { readJson } from '../call/text-file.ts';
 
-/** Name of the list, which stands at the root of goreleaser's folder. */
+/** Name of the list, which lies at the root of goreleaser's folder. */
 export const GORELEASER_LIST = 'artifacts.json';
 
-/** File that goreleaser uploads, or a program that it has packed nowhere. */
+/** File that goreleaser uploads, or a program that it has not packed into any archive. */
 export type GoreleaserFile = {
-  /** Name in its address: a program that is not uploaded by itself has that of its folder before it. */
+  /** Name in the file's address; for a program that is not uploaded, with its folder: `FOLDER/NAME`. */
   readonly name: string;
   /** Path on this machine. */
   readonly path: string;
   readonly target: AssetTarget;
   readonly sha512: string | undefined;
   readonly sha256: string | undefined;
-  /** Why no device gets it. */
+  /** Why no device gets the file; undefined if devices can get it. */
   readonly reason: string | undefined;
 };
 
@@ -38,14 +38,14 @@ type Made = z.output<typeof made>;
 
 /** Number of goreleaser's type for programs that are uploaded as they are. */
 const UPLOADED_PROGRAM = 2;
-/** Types of what has a platform and is no file for devices. */
+/** Types of entries that have a platform but are not files for devices. */
 const NO_FILE = /^(?:Published )?Docker|^C |^(?:Wheel|Source)/;
-/** Processors that Go compiles for unless it is told another one; programs for a later one need it. */
+/** Processor variants that Go compiles for by default; programs for a later variant need it. */
 const USUAL = { goamd64: 'v1', goarm64: 'v8.0', goppc64: 'power8', goriscv64: 'rva20u64' } as const;
 type Variant = keyof typeof USUAL;
 const VARIANTS = Object.keys(USUAL) as Variant[];
 
-/** Returns the files of a list; undefined if it is none of goreleaser. */
+/** Returns the files of the list in a folder; undefined if goreleaser did not write the list. */
 export function readGoreleaserList(folder: string): readonly GoreleaserFile[] | undefined {
   const { data } = z.array(made).safeParse(readJson(join(folder, GORELEASER_LIST)));
   if (data === undefined || data.every(({ goos }) => goos === '')) return undefined;
@@ -59,7 +59,7 @@ function isLocal({ type, internal_type, extra }: Made): boolean {
   return type === 'Binary' && internal_type !== UPLOADED_PROGRAM && extra?.Format !== 'binary';
 }
 
-/** Whether another file has a program in it, or is it under the name for its upload. */
+/** Whether another file contains a program, or is the program itself under its upload name. */
 function packs(other: Made, program: Made): boolean {
   return !isLocal(other) && (other.path === program.path || hasSameTarget(other, program));
 }
@@ -83,7 +83,7 @@ function fileOf(folder: string, file: Made, files: readonly Made[]): GoreleaserF
   };
 }
 
-/** Returns the path below the folder of one from where goreleaser ran: `dist/tool_linux_amd64_v1/tool`. */
+/** Makes a path from where goreleaser ran, `dist/tool_linux_amd64_v1/tool`, one below its folder. */
 function placeIn(folder: string, path: string): string {
   const parts = path.split(/[\\/]/);
   const places = parts.map((_, index) => parts.slice(index).join('/'));
@@ -97,7 +97,7 @@ function targetOf({ goos, goarch, goarm }: Made): AssetTarget {
   return { platform, arch: knownArch(word, platform) ?? word };
 }
 
-/** Passes over what needs a later processor than another file for the same devices. */
+/** Returns why a file is passed over: it needs a later processor than another file for the same devices. */
 function reasonOf(file: Made, files: readonly Made[]): string | undefined {
   const variant = VARIANTS.find((each) => file[each] !== '' && file[each] !== USUAL[each]);
   if (variant === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Which file of a build each entry of its manifests tells of. A checksum finds the file whatever its name is:
-// electron-builder lists `My App Setup 1.4.0.exe` as `My-App-Setup-1.4.0.exe`, under which it uploads it.
+// Finds the file of a build that each entry of its manifests describes. A checksum finds a file whatever its
+// name is: electron-builder lists `My App Setup 1.4.0.exe` as `My-App-Setup-1.4.0.exe`, its upload name.
 
 import type { Finding } from '../../contract/dry-run.ts';
 import { readAsset } from '../../domain/release/asset/read-asset.ts';
@@ -17,7 +17,7 @@ export type JoinedEntries = {
   readonly findings: readonly Finding[];
 };
 
-/** Finds the file of each entry. Rejects with `ServiceError` when a file is another than its entry says. */
+/** Finds the file of each entry. Rejects with `ServiceError` when a file's content differs from its entry. */
 export async function joinEntries(
   entries: readonly ManifestEntry[],
   files: readonly BuildFile[],
@@ -29,7 +29,7 @@ export async function joinEntries(
     const file = await fileOf(entry, files, contents);
     if (file !== undefined) told.set(file, { ...entry, ...told.get(file) });
     else if (isWanted(entry)) {
-      // Several manifests of one tool list a file: it is missing once.
+      // Several manifests of a tool may list the same missing file: it is reported once.
       const name = plainName(entry.name);
       absent.set(name, absent.get(name) ?? entry);
     }
@@ -56,7 +56,7 @@ async function fileOf(
   );
 }
 
-/** Returns the file with the sums of an entry, or its size; one of its name where there is any. */
+/** Returns the file with an entry's checksums, or its size; one with its name if there is any. */
 async function sameFile(
   entry: ManifestEntry,
   files: readonly BuildFile[],
@@ -65,10 +65,10 @@ async function sameFile(
   const { size } = entry;
   const sums = SUMS.filter((sum) => entry[sum] !== undefined);
   const named = files.filter(({ name }) => isNamed(name, entry));
-  // Another file may have the same content: that of its own entry.
+  // Prefers the name, because another file, with its own entry, may have the same content.
   const possible = named.length > 0 ? named : files.filter(mayBeArtifact);
   const hasSize = possible.filter((file) => size === undefined || file.size === size);
-  // A size by itself tells no file: another one may have the same.
+  // A size alone does not identify a file: others may have the same size.
   if (sums.length === 0) return named.length > 0 ? hasSize[0] : undefined;
   for (const file of hasSize) {
     const content = await contents.of(file);
@@ -78,7 +78,7 @@ async function sameFile(
   return undefined;
 }
 
-/** Whether a file has the name of an entry: tools and code hosts write spaces as hyphens or dots. */
+/** Whether a file has the name of an entry, where tools and code hosts replace spaces by hyphens or dots. */
 function isNamed(name: string, entry: ManifestEntry): boolean {
   return plainName(name) === plainName(entry.name);
 }
@@ -92,7 +92,7 @@ function mayBeArtifact({ name }: BuildFile): boolean {
   return !('none' in reading) || reading.none === 'no-platform';
 }
 
-/** Whether devices install what an entry names: others, such as delta packages, need not be there. */
+/** Whether devices install the file of an entry; other files, such as delta packages, may be missing. */
 function isWanted({ name, reason }: ManifestEntry): boolean {
   return reason === undefined && mayBeArtifact({ name, path: name, size: 0 });
 }

@@ -1,5 +1,5 @@
-// Artifacts of a release from the files that a build has left on the disk: the same files as the webhook
-// takes, with what only the files themselves and the manifests beside them tell.
+// Makes the artifacts of a release from the files of a build on disk. Selects the same files as the webhook,
+// and adds what only the files themselves and the manifests beside them show.
 
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -18,27 +18,27 @@ import { refuseOtherSums } from './checksum-files.ts';
 import type { Content, FileContents } from './file-contents.ts';
 import { joinEntries } from './join-entries.ts';
 
-/** Maximum bytes of a signature's file; minisign's have less than 1 KiB. */
+/** Maximum size of a signature file in bytes; minisign's have less than 1 KiB. */
 const SIGNATURE_BYTES_MAX = 16 * 1024;
 
-/** What a build has left, before its files are read. */
+/** Files and manifest entries of a build, before the contents of the files are read. */
 export type Build = BuildFiles & {
   readonly version: string;
   readonly entries: readonly ManifestEntry[];
 };
 
-/** What a release is made of. */
+/** Files that make up a release, and those that do not. */
 export type ReleaseFiles = {
   readonly taken: readonly TakenFile[];
   readonly passedOver: readonly PassedOver[];
-  /** What speaks against the release that only the folder of the build tells. */
+  /** Findings that only the folder of the build can show. */
   readonly findings: readonly Finding[];
 };
 
 /** File of a release. */
 export type TakenFile = { readonly file: BuildFile; readonly artifact: Artifact };
 
-/** Finds the files of a build, and reads its manifests; rejects with `ServiceError` when it cannot. */
+/** Finds the files of a build and reads its manifests; rejects with `ServiceError` if it cannot. */
 export async function readBuild(paths: readonly string[], version: string): Promise<Build> {
   const { files, passedOver } = filesOfBuild(paths);
   const others: BuildFile[] = [];
@@ -52,10 +52,10 @@ export async function readBuild(paths: readonly string[], version: string): Prom
 }
 
 /**
- * Reads the files of a build: first those that a manifest lists, because of two files for the same devices
- * the first one is offered, and a portable program may lie beside its installer. `addressOf` returns the
- * address of a file by its name, undefined where there is none; a manifest may have it. Rejects with
- * `ServiceError` when a file cannot be read, two have one name, or a file is another than its manifest says.
+ * Reads the files of a build, those that a manifest lists first: devices are offered the first of two files
+ * for them, and a portable program may lie beside its installer. `addressOf` returns the address of a file by
+ * its name, or undefined; an address in a manifest comes first. Rejects with `ServiceError` when a file
+ * cannot be read, two files have one name, or a file differs from its manifest.
  */
 export async function readReleaseFiles(
   build: Build,
@@ -120,7 +120,7 @@ function targetsOf(files: readonly BuildFile[]): ReadonlyMap<string, AssetTarget
   return new Map(names.map((name, index) => [name, targets[index]]));
 }
 
-/** Returns what a file is for, or why it is no artifact; its name goes before what its manifest tells. */
+/** Returns the devices that a file is for, or why it is no artifact; its name overrides its manifest. */
 function targetOf(
   { name, path }: BuildFile,
   target: AssetTarget | undefined,
@@ -138,12 +138,12 @@ function targetOf(
   return { platform, ...(arch === undefined ? {} : { arch }) };
 }
 
-/** Returns the architecture of a folder that Electron Forge makes for one: `make/squirrel.windows/arm64`. */
+/** Returns the architecture that Electron Forge's folder is named for: `make/squirrel.windows/arm64`. */
 function archOfFolder(path: string, platform: string): string | undefined {
   return knownArch(basename(dirname(path)).toLowerCase(), platform);
 }
 
-/** Passes a file over that has the name of another one and its content; refuses it with another content. */
+/** Passes over a file that repeats another one's name and content; throws if only the name is the same. */
 function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): PassedOver {
   const { path } = same.file;
   if (same.artifact.sha512 === sha512)
@@ -155,7 +155,7 @@ function repeated(file: BuildFile, same: TakenFile, { sha512 }: Content): Passed
   );
 }
 
-/** Leaves out the signatures that artifacts have got. */
+/** Leaves out the signature files that artifacts use. */
 function withoutUsed(
   passedOver: readonly PassedOver[],
   taken: readonly TakenFile[],
@@ -164,7 +164,7 @@ function withoutUsed(
   return passedOver.filter(({ file }) => !used.has(file));
 }
 
-/** Returns the address, and the format where the address does not tell it as the file's name does. */
+/** Returns the address, and the format if the file's name shows it and the address does not. */
 function addressPart(name: string, url: string | undefined): Pick<Artifact, 'url' | 'format'> {
   const format = artifactFormat({ url: `file:///${encodeURIComponent(name)}` });
   const isTold = url !== undefined && artifactFormat({ url }) === format;
@@ -176,7 +176,7 @@ function addressPart(name: string, url: string | undefined): Pick<Artifact, 'url
 
 type More = Pick<Artifact, 'signature' | 'minimumSystemVersion' | 'buildVersion'>;
 
-/** Returns what stands beside a file: its signature, and what its manifest tells of the systems it is for. */
+/** Returns a file's signature, and the system and build version from its manifest. */
 function morePart(path: string, entry: ManifestEntry | undefined): More {
   const signature = signatureOf(path) ?? entry?.signature;
   const { minimumSystemVersion, buildVersion } = entry ?? {};

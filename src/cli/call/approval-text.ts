@@ -18,7 +18,7 @@ export function waitingText(approval: Approval): string {
   ].join('\n');
 }
 
-/** Returns what a call would do, with the name of what it is about. */
+/** Returns what a call would do, with the name of its subject. */
 function deedOf({ request }: Approval): string {
   return `${CALL_DEEDS[request.operation]} ${printableText(placeWords(request))}`;
 }
@@ -37,7 +37,7 @@ export function approvalsText({ approvals, next }: ApprovalPage, options: Option
   return withNextPage(table, 'approval list', options, next === null ? {} : { before: next });
 }
 
-/** Tells one approval whole, but for the body of its call. */
+/** Returns the text of one approval: all of it but the body of its call. */
 export function approvalText(approval: Approval): string {
   const { id, status, request, requestedBy, reason, effect, expiresAt, decidedBy, result, url } =
     approval;

@@ -1,4 +1,4 @@
-// What a command does: asks the service, and prints the answer.
+// Makes a command call the service and print its answer.
 
 import type { Command } from 'commander';
 import { printAnswer, printableText } from '../print/print-answer.ts';
@@ -18,7 +18,7 @@ export function send(method: string, path: string, body?: unknown): Request {
   return { method, path, body };
 }
 
-/** How a command shows its answer. */
+/** How a command prints its answer. */
 export type Showing<Answer> = {
   /** Returns what `--json` prints; by default the answer itself. */
   readonly document?: (answer: Answer) => unknown;
@@ -28,7 +28,7 @@ export type Showing<Answer> = {
   readonly isWell?: (answer: Answer) => boolean;
 };
 
-/** Makes a command send one request and show its answer, with the option `--json`; returns it. */
+/** Makes a command send one request and print the answer, with the option `--json`; returns the command. */
 export function asking<Answer = unknown>(
   command: Command,
   connect: Connect,
@@ -46,10 +46,10 @@ export function asking<Answer = unknown>(
   );
 }
 
-/** Prints lines for people before the command has its answer; with `--json` it prints nothing. */
+/** Prints a line for people before the command has its answer; prints nothing with `--json`. */
 export type Say = (text: string) => void;
 
-/** Makes a command show an answer of the service, with the option `--json`; returns it. */
+/** Makes a command print what `ask` resolves with, with the option `--json`; returns the command. */
 export function answering<Answer>(
   command: Command,
   connect: Connect,
@@ -85,14 +85,14 @@ export function answering<Answer>(
   });
 }
 
-/** Returns the error that is told for another one. */
+/** Returns the error to report in place of `error`. */
 async function toldError(
   client: ServiceClient,
   error: unknown,
   options: Options,
 ): Promise<unknown> {
   if (error instanceof ServiceError) return await withKnownNames(client, error, options);
-  // A field is missing that every answer of this version has.
+  // The answer lacks a field that every answer of this version has.
   if (error instanceof TypeError && client.hasAnswered) return client.unexpected(error);
   return error;
 }

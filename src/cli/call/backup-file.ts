@@ -1,5 +1,5 @@
-// File of a backup: the copy that the service made, packed by the system's `tar`, for the owner of the file
-// alone.
+// File of a backup: the copy that the service made, packed by the system's `tar`, and readable by its owner
+// only.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,8 +12,8 @@ import { ServiceError } from './service-client.ts';
 export type Backup = { readonly file: string; readonly bytes: number };
 
 /**
- * Asks for a copy and packs it into a new file (mode 0600), as it is unpacked into an empty DATA_DIR. Removes
- * the copy, and half a file. Rejects with `ServiceError`, without asking, when there is such a file already.
+ * Asks for a copy and packs it into a new file (mode 0600), to be unpacked into an empty DATA_DIR. Removes
+ * the copy, and an incomplete file. Rejects with `ServiceError`, without asking, when the file exists.
  */
 export async function backupFile(
   path: string,
@@ -41,7 +41,7 @@ export async function backupFile(
   }
 }
 
-/** Throws unless a directory is a copy: it is removed at the end, and whatever answered has named it. */
+/** Throws unless a directory is a copy: it will be removed, and the answer that named it may be anybody's. */
 function refuseOther(directory: string): void {
   const isNamedSo = basename(directory) === 'backup';
   if (isNamedSo && !existsSync(directory)) {

@@ -1,11 +1,11 @@
-// What a refusal says of a name that is not known: which ones there are.
+// Adds to the refusal of an unknown name which names there are.
 
 import type { AppList, SessionState } from '../../contract/console.ts';
 import type { Release } from '../../contract/resource.ts';
 import { type Options, query } from './options.ts';
 import { type ServiceClient, ServiceError } from './service-client.ts';
 
-/** Names that are told, of organizations whose apps are looked up, and of releases: the newest. */
+/** Maximum numbers of names listed, of organizations whose apps are read, and of releases (the newest). */
 const NAMES_MAX = 20;
 const ORGANIZATIONS_MAX = 10;
 const RELEASES_MAX = 5;
@@ -15,8 +15,8 @@ const NOT_FOUND = 404;
 const CHANNEL_OPTIONS = ['channel', 'name', 'from', 'to', 'follows'];
 
 /**
- * Returns the refusal with the names that there are, where it is of an organization, an app, a channel or a
- * release. It is returned as it was when they cannot be read: a key may have no right to.
+ * Returns the refusal of an unknown organization, app, channel or release with the names that there are.
+ * Returns any other refusal unchanged, and this one if the names cannot be read: a key may have no right to.
  */
 export async function withKnownNames(
   client: ServiceClient,

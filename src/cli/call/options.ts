@@ -1,4 +1,4 @@
-// Options of commands: what they hold, how their values are read, and how they are sent in a query.
+// Options of commands: their values, how these are parsed, and how they are sent in a query.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { printableText } from '../print/print-answer.ts';
@@ -7,7 +7,7 @@ export type Options = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
 
-/** Returns a query string of the values that are given. */
+/** Returns a query string of the values that are not undefined. */
 export function query(values: Readonly<Record<string, unknown>>): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(
@@ -40,8 +40,8 @@ export function wholeNumber(text: string): number {
 }
 
 /**
- * Returns a page with the command for the next one below it: the same command, with `next` in place of where
- * this page began. Without `next` this is the last page.
+ * Returns the text of a page, and below it the command for the next page: the same command with the options
+ * `next`. An empty `next` means that this is the last page.
  */
 export function withNextPage(page: string, name: string, options: Options, next: Options): string {
   if (Object.keys(next).length === 0) return page;

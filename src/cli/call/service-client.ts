@@ -5,17 +5,17 @@ import type { Approval } from '../../contract/resource.ts';
 import { callOut, type OutgoingAnswer } from '../../flow/outgoing-call.ts';
 
 const TIMEOUT_MS = 30_000;
-/** Far more than any answer has. */
+/** Far larger than any answer. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** API that a client calls, and the credential for it. */
 type Surface = {
-  /** Path that all paths of the client are below. */
+  /** Prefix of all paths of the client. */
   readonly base: string;
   readonly token: string | undefined;
-  /** What to say where there is no token. */
+  /** Error text if there is no token. */
   readonly missing: string;
-  /** Words for the address that has it. */
+  /** Words for the address of the API. */
   readonly place: string;
 };
 
@@ -47,24 +47,24 @@ export class ServiceClient {
     return new ServiceClient(url, { base: 'api/v1', token, missing, place });
   }
 
-  /** Whether the operator's admin token is its credential, not the key of a publisher. */
+  /** Whether the client's credential is the operator's admin token; if not, it is a publisher's key. */
   get isOperators(): boolean {
     return this.surface.base === CONSOLE;
   }
 
-  /** Words for what is missing before anything can be asked; undefined when nothing is. */
+  /** Error text if the credential is missing, so that no call is possible; undefined if it is there. */
   get missing(): string | undefined {
     return this.surface.token === undefined ? this.surface.missing : undefined;
   }
 
-  /** Whether the service has answered a call with what was asked for. */
+  /** Whether the service has answered a call successfully. */
   get hasAnswered(): boolean {
     return this.answers > 0;
   }
 
   /**
-   * Sends a request and returns the JSON answer, which is an object; rejects with `ServiceError`, and with
-   * `Waits` when the call waits for an approval.
+   * Sends a request and returns the JSON answer, an object. Rejects with `ServiceError`, or with `Waits` when
+   * the call waits for an approval.
    */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     const { answer } = await this.ask(method, path, body);
@@ -91,7 +91,7 @@ export class ServiceClient {
     return new ServiceError(text, undefined, 0, { cause });
   }
 
-  /** Sends a request and returns status and JSON of an answer that is no refusal. */
+  /** Sends a request; returns status and JSON of a 2xx answer. */
   private async ask(
     method: string,
     path: string,
@@ -109,8 +109,8 @@ export class ServiceClient {
   }
 
   /**
-   * Returns the line for a refusal. A 404 that names nothing is not about what the command asked for: this
-   * API is elsewhere, such as on the port that ADMIN_LISTEN set apart.
+   * Returns the text for a refusal. A 404 that names no subject means that this API is at another address,
+   * such as on the port of ADMIN_LISTEN.
    */
   private refusal(path: string, status: number, text: string | undefined): string {
     const isElsewhere = text === undefined || /^not found\.?$/i.test(text);
@@ -121,8 +121,8 @@ export class ServiceClient {
   }
 
   /**
-   * Returns the line for a redirect that names an address; undefined for another answer. None is followed:
-   * the credential is for the address of SLUICE_URL alone.
+   * Returns the text for a redirect to an address; undefined for any other answer. No redirect is followed,
+   * because the credential is for the address of SLUICE_URL alone.
    */
   private redirection(path: string, { status, headers }: OutgoingAnswer): string | undefined {
     if (status < 300 || status >= 400 || headers.location === undefined) return undefined;
@@ -157,7 +157,7 @@ export class ServiceClient {
 
 type Waiting = { readonly approval: Approval };
 
-/** Answer of a call that waits for an approval: what follows the call is not done either. */
+/** Thrown when a call waits for an approval, so that the command does nothing that would follow the call. */
 export class Waits extends Error {
   readonly answer: Waiting;
 
@@ -167,16 +167,16 @@ export class Waits extends Error {
   }
 }
 
-/** Whether a 202 is of a call that waits: one that has begun, such as a message that is sent, has another. */
+/** Whether a 202 means that the call waits: one for a call that has begun contains no approval. */
 function isWaiting(answer: unknown): answer is Waiting {
   return typeof answer === 'object' && answer !== null && 'approval' in answer;
 }
 
 /** Error of a command, in one line for the person at the terminal. */
 export class ServiceError extends Error {
-  /** HTTP status of the service's answer, where there was one. */
+  /** HTTP status of the service's answer; undefined if there was none. */
   readonly status: number | undefined;
-  /** Seconds after which the service wants to be asked again; 0 or NaN where it said nothing. */
+  /** Seconds after which the service wants to be called again; 0 or NaN if it named none. */
   readonly retryAfterSeconds: number;
 
   constructor(message: string, status?: number, retryAfterSeconds = 0, options?: ErrorOptions) {
@@ -186,7 +186,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Returns the http(s) address that a header names, without credentials, query and last slash. */
+/** Returns the http(s) address of a `Location` header, without credentials, query and trailing slash. */
 function plainAddress(location: string, from: string): string | undefined {
   if (!URL.canParse(location, from)) return undefined;
   const { protocol, origin, pathname } = new URL(location, from);
@@ -207,14 +207,14 @@ function errorText(answer: unknown): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  // Of several addresses, each with its error, the first one's is said.
+  // If several addresses failed, the first one's error is reported.
   const first: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   return (first instanceof Error ? first.message : String(first)).replace(/\s+/g, ' ');
 }
 
 /**
- * Calls until the service says that nothing is left, each time with where the part before has ended. Rejects
- * where it does not get on.
+ * Calls until the service says that nothing is left, each time from where the previous part ended. Rejects if
+ * the service returns the same position again.
  */
 export async function callInParts<Part extends { readonly next: string | null }>(
   client: ServiceClient,

@@ -1,4 +1,4 @@
-// Texts that people and build tools write: release notes, YAML, JSON and XML.
+// Reads text files that people and build tools write: release notes, YAML, JSON and XML.
 
 import { readFileSync } from 'node:fs';
 import { ServiceError } from './service-client.ts';
@@ -19,7 +19,7 @@ export function readNotes(path: string): string {
   }
 }
 
-/** Returns the encoding that a byte order mark tells: the shell of Windows writes UTF-16 by default. */
+/** Returns the encoding by the byte order mark: the shell of Windows writes UTF-16 by default. */
 function encodingOf([first, second]: Buffer): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
@@ -36,7 +36,7 @@ function readBytes(path: string): Buffer {
   }
 }
 
-/** Returns what a file of JSON holds, as `readText` reads it. */
+/** Returns the parsed content of a JSON file; throws a `ServiceError` when it cannot be read. */
 export function readJson(path: string): unknown {
   const text = readText(path);
   try {

@@ -1,5 +1,5 @@
-// Update files of electron-builder (`latest.yml`, `latest-mac.yml`, `latest-linux-arm64.yml`) as builds write
-// them, from which stock electron-updater reads what there is.
+// Reads electron-builder's update files (`latest.yml`, `latest-mac.yml`, `latest-linux-arm64.yml`) as builds
+// write them; electron-updater learns from them which version there is.
 
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { parseUrl } from '../../contract/address.ts';
@@ -11,14 +11,14 @@ export type UpdateFile = {
   readonly version: string;
   readonly entries: readonly UpdateFileEntry[];
   readonly minimumSystemVersion: string | undefined;
-  /** Percentage of the devices that the file offers the version to, as it is written. */
+  /** Percentage of the devices that the file offers the version to, as written; undefined for all. */
   readonly staged: string | undefined;
 };
 
-/** File of an update file. */
+/** File that an update file lists. */
 type UpdateFileEntry = {
   readonly name: string;
-  /** Address, where it is absolute. */
+  /** Address, if it is absolute. */
   readonly url: string | undefined;
   /** SHA-512 in base64. */
   readonly sha512: string | undefined;
@@ -27,14 +27,14 @@ type UpdateFileEntry = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads an update file; throws a `ServiceError` when it is none. */
+/** Reads an update file; throws a `ServiceError` if it is none. */
 export function readUpdateFile(path: string): UpdateFile {
   const content = fieldsOf(parse(path));
   const version = content?.version;
   if (content === undefined || typeof version !== 'string') {
     throw new ServiceError(`${path} is no update file: it has no version`);
   }
-  // Old files name one file at the top alone.
+  // Old update files have no list, and name one file at the top level.
   const listed = Array.isArray(content.files) ? content.files : [{ ...content, url: content.path }];
   const entries = listed.map((each) => entryOf(fieldsOf(each) ?? {}));
   return {
@@ -48,7 +48,7 @@ export function readUpdateFile(path: string): UpdateFile {
 function parse(path: string): unknown {
   const text = readText(path);
   try {
-    // Every value stays a text: as a number, the system version 10.10 would be 10.1.
+    // Reads every value as text: as a number, the system version 10.10 would become 10.1.
     return load(text, { schema: FAILSAFE_SCHEMA });
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
@@ -81,7 +81,7 @@ export function dottedOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d+(?:\.\d+)*$/.test(value) ? value : undefined;
 }
 
-/** Returns a percentage below 100; undefined where a file has none, or is for every device. */
+/** Returns a percentage below 100; undefined if there is none, or the file is for every device. */
 function percentageOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return Number(value) >= 100 ? undefined : String(value);
@@ -91,7 +91,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null ? (value as Fields) : undefined;
 }
 
-/** Refuses to offer to more devices than an update file does, unless the caller says how many. */
+/** Throws if an update file is for a part of the devices: then the caller must say for how many. */
 export function refuseStaged(name: string, staged: string | undefined): void {
   if (staged === undefined) return;
   throw new UsageError(

@@ -1,8 +1,8 @@
-// Failures of the command: wrong usage that only it finds, and a failure that an answer tells.
+// Failures of a command: wrong usage that the command itself finds, and an answer that reports a failure.
 
 export const USAGE_HINT = ' (run with --help for the usage)';
 
-/** Error of the usage, in one line, and where to read on. */
+/** Usage error in one line, with a hint on where to read more. */
 export class UsageError extends Error {
   readonly hint: string;
 
@@ -12,5 +12,5 @@ export class UsageError extends Error {
   }
 }
 
-/** Error of an answer that is printed already, and tells of a failure. */
+/** Thrown after a command has printed an answer that reports a failure. */
 export class NotWell extends Error {}

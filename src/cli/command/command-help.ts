@@ -1,12 +1,12 @@
-// What `--help` says beside the options: which are required, what the environment gives, and an example.
+// Additions to `--help`: which options are required, which environment variables are read, and an example.
 
 import { type Command, Help, type Option } from 'commander';
 import { SERVICE_COMMANDS } from './service-commands.ts';
 
-/** Options that stand behind the others. */
+/** Options that are listed last. */
 const LAST = ['--json', '--help'];
 
-/** How options are listed and described; commands that are made afterwards have it too. */
+/** How options are listed and described; commands that are created afterwards inherit it. */
 export const HELP: Partial<Help> = {
   visibleOptions(command: Command) {
     const options = Help.prototype.visibleOptions.call(this, command);
@@ -24,20 +24,20 @@ export const HELP: Partial<Help> = {
 
 type Variables = readonly (readonly [name: string, meaning: string])[];
 
-/** What the commands of publishers read of the environment. */
+/** Environment variables that the commands of publishers read. */
 const OF_PUBLISHERS: Variables = [
   ['SLUICE_KEY', 'API key (required)'],
   ['SLUICE_URL', 'address of the service that devices ask (default: http://HOST:PORT)'],
   ['HOST, PORT', 'where it is asked without SLUICE_URL (default: 127.0.0.1, 8080)'],
 ];
-/** What the commands of the operator read. */
+/** Environment variables that the commands of the operator read. */
 const OF_OPERATORS: Variables = [
   ['ADMIN_TOKEN', 'admin token (default: the file admin-token in DATA_DIR)'],
   ['DATA_DIR', 'where the service keeps its data (default: ./data)'],
   ['SLUICE_URL', 'address of the console (default: http://ADMIN_LISTEN, else http://HOST:PORT)'],
   ['HOST, PORT', 'where it is asked without both (default: 127.0.0.1, 8080)'],
 ];
-/** What the commands read that run where the service does. */
+/** Environment variables that the commands read which run where the service does. */
 const OF_THE_SERVICE: Variables = [
   ['…', 'all settings of the service: docs/operating/settings.md of the repository'],
 ];
@@ -48,7 +48,7 @@ const PUBLISHERS: ReadonlySet<string> = new Set([
 
 const RELEASE = '--app notes --channel stable --version 1.4.0';
 
-/** An example of each command: what stands behind its name. */
+/** An example of each command: the text after its name. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   serve: '',
   edge: '--upstream https://updates.example.com',
@@ -113,7 +113,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   import: '--app notes --channel stable --github-json releases.json',
 };
 
-/** Adds an example to each command below, and what it reads of the environment. */
+/** Adds to the help of each command an example, and the environment variables that it reads. */
 export function addHelp(program: Command): void {
   for (const command of program.commands) describe(command, command.name());
 }

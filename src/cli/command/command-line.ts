@@ -1,4 +1,4 @@
-// A command line: reads its arguments, runs the command, and prints what it answers. An error is one line on
+// Runs a command line: parses its arguments, runs the command, and prints its answer. An error is one line on
 // stderr, with exit code 1 when the service refuses or cannot be reached, and 2 when the usage is wrong.
 
 import { Command, CommanderError } from 'commander';
@@ -16,7 +16,7 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 /**
- * Runs a command line; resolves with the exit code. `addMore` adds commands to those that ask a running
+ * Runs a command line; resolves with the exit code. `addMore` adds commands to those that call a running
  * service.
  */
 export async function runCommandLine(
@@ -29,7 +29,7 @@ export async function runCommandLine(
     .version(`${version} (${commit})`, '--version', 'print the version and its commit')
     .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
     .configureHelp(HELP)
-    // Options after a command's name are that command's, whatever the others have.
+    // Options after a command's name belong to that command, even if another one has the same.
     .enablePositionalOptions()
     .exitOverride();
   addMore(program);
@@ -44,7 +44,7 @@ export async function runCommandLine(
   }
 }
 
-/** Lets a command end by itself where what it is piped into, such as `head`, has read enough. */
+/** Lets a command end normally when the program that it is piped into, such as `head`, has read enough. */
 export function outliveReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -53,7 +53,7 @@ export function outliveReader(): void {
   }
 }
 
-/** Puts the library's text of a usage error into one line, as all errors have. */
+/** Puts the library's text of a usage error into one line, like all errors. */
 function usageLine(text: string, hint = USAGE_HINT): string {
   const reason = text
     .trim()

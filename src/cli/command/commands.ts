@@ -1,5 +1,5 @@
 // Commands of the operator: they set up organizations, apps, channels, keys, webhooks and tokens of edges,
-// and look after the service.
+// and maintain the service.
 
 import type { Command } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
@@ -20,7 +20,7 @@ import { addNotifyCommands } from './notify-commands.ts';
 
 const PROVIDERS = `code host (${WEBHOOK_PROVIDERS.join(', ')})`;
 
-/** Adds all commands that call the service. `connect` is called only when a command runs. */
+/** Adds all commands that call the console API. `connect` is called only when a command runs. */
 export function addCommands(program: Command, connect: Connect): void {
   const org = program.command('org').description('organizations');
   const app = program.command('app').description('apps');
@@ -101,7 +101,7 @@ function addChannelCommands(channel: Command, connect: Connect): void {
     .option('--approval-days <n>', 'days after which a request expires', wholeNumber);
 }
 
-/** Returns the settings of a channel, and what they leave open. */
+/** Returns the settings of a channel, and the findings about them. */
 function channelText({ findings, ...channel }: ChangedChannel): string {
   const lines = findings === undefined ? [] : [findingsText(findings)];
   return [printAnswer(channel), ...lines].join('\n');
@@ -181,7 +181,7 @@ function webhooksText({ webhooks, deliveries }: ConsoleAnswers['GET webhooks']):
   return [hooks, '', table].join('\n');
 }
 
-/** Returns address and secret, and says so where no code host on the internet can reach the address. */
+/** Returns address and secret, with a warning if no code host on the internet can reach the address. */
 function enabledText(answer: ConsoleAnswers['POST webhooks']): string {
   if (isReachableAddress(answer.url)) return printAnswer(answer);
   const warning =
@@ -212,13 +212,13 @@ function withSettings(command: Command): Command {
     );
 }
 
-/** Returns the settings of a webhook as the service takes them; no targets are null. */
+/** Returns the settings of a webhook as the service expects them: `expect` is null for no targets. */
 function webhookSettings({ expect, ...options }: Options): Record<string, unknown> {
   const isNone = Array.isArray(expect) && expect.join('') === '';
   return { ...options, expect: isNone ? null : expect };
 }
 
-/** Seals all webhook secrets again, which the service does in parts; returns how many there were. */
+/** Seals all webhook secrets again; the service does it in parts. Returns how many there were. */
 async function reseal(client: ServiceClient): Promise<Omit<ResealedSecrets, 'next'>> {
   let [resealed, unreadable] = [0, 0];
   await callInParts(client, 'secrets/reseal', {}, (part: ResealedSecrets) => {

@@ -31,7 +31,7 @@ export function addDeviceRecordCommands(program: Command, connect: Connect): voi
   const devices = program
     .command('devices')
     .description("show an app's devices, by device id")
-    // Not required by the library, which would then require it before the name of a subcommand.
+    // Not required by the library, which would then require the option before the name of a subcommand.
     .option('--app <ref>', 'app (required)')
     .option('--limit <n>', 'how many devices (default: 100, at most 1000)', wholeNumber)
     .option('--after <id>', 'the page after this device id')
@@ -62,7 +62,7 @@ function devicesText({ devices, next }: DevicePage, options: Options): string {
   return withNextPage(table, 'devices', options, next === null ? {} : { after: next });
 }
 
-/** Purges devices, which the service does in parts; returns how many there were. */
+/** Purges devices; the service does it in parts. Returns how many there were. */
 async function purge(client: ServiceClient, options: Options): Promise<{ devices: number }> {
   let devices = 0;
   await callInParts(client, 'devices/purge', options, (part: PurgedDevices) => {

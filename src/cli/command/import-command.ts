@@ -1,5 +1,5 @@
-// The command that brings the releases of another home: those of a GitHub repository, or what stands in an
-// update file of electron-builder.
+// The command that imports releases from elsewhere: those of a GitHub repository, or the one in an update
+// file of electron-builder.
 
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { UsageError } from '../call/usage-error.ts';
 import { errorsText, findingsText, isError } from '../print/findings-text.ts';
 import { fieldColumns, printableText, printTable } from '../print/print-answer.ts';
 
-/** Release to be brought, and the names of its files that devices cannot install. */
+/** Release to be imported, and the names of those of its files that devices cannot install. */
 type Brought = {
   readonly version: string;
   readonly release: {
@@ -33,14 +33,14 @@ type PassedOver = { readonly version: string; readonly reason: string };
 
 type Imported = {
   readonly releases: readonly Result[];
-  /** What to do where the file may lack some. */
+  /** What to do if the file may lack some releases. */
   readonly notice?: string;
 };
 type Result = {
   readonly version: string;
   readonly outcome: string;
   readonly passedOver?: readonly string[];
-  /** What speaks against it, with the artifacts that this is about. */
+  /** Findings about the release; each names the artifact that it is about. */
   readonly findings?: readonly Finding[];
 };
 
@@ -57,7 +57,7 @@ type Destination = {
 const STOPPED = 'stopped';
 const CONFLICT = 409;
 const TOO_MANY = 429;
-/** A key may make 300 calls a minute: a wait is never longer than that. */
+/** The limit of a key is per minute (300 calls), so no wait is longer than a minute. */
 const WAIT_SECONDS_MAX = 60;
 const ATTEMPTS_MAX = 5;
 
@@ -110,7 +110,7 @@ async function bring(
   return { releases, notice: fullPageText(String(githubJson), fullPage) };
 }
 
-/** Publishes a release, unless it is there already or would make devices fail; says first what it finds. */
+/** Publishes a release, unless it exists already or a dry run finds errors; prints the findings first. */
 async function publish(
   client: ServiceClient,
   { isForced, ...place }: Destination,
@@ -143,7 +143,7 @@ async function publish(
   }
 }
 
-/** Makes a call, and again after the wait that the service asks for. */
+/** Makes a call, and repeats it after the wait that the service asks for. */
 async function callInTurn(client: ServiceClient, path: string, body: object): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
     try {

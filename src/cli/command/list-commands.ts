@@ -7,7 +7,7 @@ import { asking, type Connect, send } from '../call/asking.ts';
 import { type Options, query, wholeNumber, withNextPage } from '../call/options.ts';
 import { type Column, fieldColumns, printTable, valueText } from '../print/print-answer.ts';
 
-/** Groups of commands that get one which lists. */
+/** Groups of commands that get a `list` command. */
 type Groups = Readonly<Record<'org' | 'app' | 'channel' | 'key', Command>>;
 
 /** Adds `list` to each group. */
@@ -51,7 +51,7 @@ const CHANNEL_COLUMNS: readonly Column<ListedChannel>[] = [
   ...fieldColumns('follows', 'approvals'),
 ];
 
-/** Column of whether a secret still works. */
+/** Column that shows whether a secret still works. */
 export const STATE: Column<{ readonly revokedAt: string | null }> = {
   label: 'state',
   value: ({ revokedAt }) => (revokedAt === null ? 'active' : 'revoked'),
@@ -71,12 +71,12 @@ const KEY_COLUMNS: readonly Column<ListedKey>[] = [
 type Listing<Answer, Row> = {
   readonly path: (options: Options) => string;
   readonly rows: (answer: Answer) => readonly Row[];
-  /** Name of the list in the JSON document, and for people where it is empty. */
+  /** Name of the list in the JSON document, and in the text for an empty list. */
   readonly as: string;
   readonly columns: readonly Column<Row>[];
 };
 
-/** Makes a command ask for a list and print it as a table; returns it. */
+/** Makes a command request a list and print it as a table; returns the command. */
 export function listing<Answer, Row>(
   command: Command,
   connect: Connect,
@@ -123,7 +123,7 @@ function auditText({ entries, next }: AuditPage, options: Options): string {
   return withNextPage(table, 'audit', options, next === null ? {} : { before: next });
 }
 
-/** Returns the fields that a change set, such as `rolloutPct: 10 -> 25`, or what it made or removed. */
+/** Returns the fields that a change set, such as `rolloutPct: 10 -> 25`, or what it created or removed. */
 function changeOf({ before, after }: AuditEntry): string {
   if (!isRecord(before)) return valueText(after);
   if (!isRecord(after)) return `${valueText(before)} -> ${valueText(after)}`;

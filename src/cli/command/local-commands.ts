@@ -1,5 +1,5 @@
-// Commands that read the settings of the service and need none that runs: they examine, migrate or move what
-// the settings name, or run an edge.
+// Commands that read the settings of the service and need no running service: they examine, migrate or move
+// the stores that the settings name, or run an edge.
 
 import { type Command, Option } from 'commander';
 import type { Diagnosis } from '../../contract/store-fault.ts';
@@ -10,17 +10,17 @@ type Moved = {
   readonly tables: number;
   readonly rows: number;
   readonly seconds: number;
-  /** The other database, without credentials. */
+  /** Address of the other database, without credentials. */
   readonly to: string;
-  /** Whether the record is there now; a dry run brings nothing. */
+  /** Whether the record is in the other database now; a dry run moves nothing. */
   readonly moved: boolean;
 };
 
-/** What the command does; it resolves with undefined where neither `to` nor the settings name an address. */
+/** Work of `move`; each resolves with undefined if neither `to` nor the settings name an address. */
 type Move = {
-  /** Moves the record, or only tries to; `to` takes the place of DATABASE_URL. */
+  /** Moves the record, or does a dry run of it; `to` replaces DATABASE_URL. */
   move(to: string | undefined, isDryRun: boolean): Promise<Moved | undefined>;
-  /** Takes a move back; `isForced`, also where the other database does not answer. */
+  /** Undoes a move; with `isForced`, also if the other database does not answer. */
   undoMove(to: string | undefined, isForced: boolean): Promise<true | undefined>;
 };
 
@@ -37,11 +37,11 @@ Start the service with that DATABASE_URL and the same DATA_DIR: the secrets that
 Other nodes need them as settings (ADMIN_TOKEN_FILE, SECRET_KEY_FILE). The way back is the same command
 with --undo, until a service was started on that database.`;
 
-/** What the commands do; each is loaded when its command runs. */
+/** Work of the commands; each is loaded when its command runs. */
 export type LocalCommands = Move & {
-  /** Examines the settings; `upstream` takes the place of the setting, as for an edge. */
+  /** Examines the settings; `upstream` replaces EDGE_UPSTREAM, and makes them those of an edge. */
   diagnose(upstream: string | undefined): Promise<Diagnosis>;
-  /** Starts an edge, which goes on running; `upstream` takes the place of the setting. */
+  /** Starts an edge, which continues to run; `upstream` replaces EDGE_UPSTREAM. */
   edge(upstream: string | undefined): Promise<void>;
   /** Resolves with the numbers of the newest migration, before and after. */
   migrate(): Promise<{ readonly from: number; readonly to: number }>;
@@ -100,7 +100,7 @@ function addMoveCommand(program: Command, { move, undoMove }: Move): void {
     });
 }
 
-/** Returns what was copied, and whether it is there now. */
+/** Returns what was copied, and whether the record is in the other database now. */
 function movedText({ to, moved, ...copied }: Moved, isDryRun: boolean): string {
   const place = `PostgreSQL at ${to}`;
   const outcome = isDryRun

@@ -1,4 +1,4 @@
-// Commands that say where an organization's events are told.
+// Commands for the destinations that an organization's events are sent to.
 
 import type { Command } from 'commander';
 import type { ConsoleAnswers } from '../../contract/console.ts';
@@ -41,8 +41,8 @@ function stateOf({ enabled, failingSince, recipient }: Destination): string {
 }
 
 /**
- * Adds to a refused address the setting that allows it. The service does not say it: an owner, who may not
- * change it, reads the same words in the console.
+ * Adds the setting that allows a refused address to its refusal. The service does not name it, because an
+ * owner, who cannot change it, reads the same text in the console.
  */
 function withSetting(error: ServiceError, { url = '' }: Options): ServiceError {
   const isPlain =

@@ -49,7 +49,7 @@ export function addPlanCommands(program: Command, connect: Connect): void {
   }
 }
 
-/** Options of `plan set` that are limits and times of the guards. */
+/** Options of `plan set` for limits and times of the guards. */
 const GUARDS: readonly (readonly [
   flag: string,
   name: string,
@@ -94,12 +94,12 @@ function addSetCommand(plan: Command, connect: Connect): void {
   });
 }
 
-/** Returns the option of a ready-made plan. */
+/** Returns the option that names a plan preset. */
 export function presetOption(flags: string): Option {
   return choice(flags, 'ready-made steps and limits', PLAN_PRESET_NAMES);
 }
 
-/** Says what the plan would do before it is made. */
+/** Makes a plan; prints first what a dry run finds. */
 async function set(client: ServiceClient, options: Options, say: Say): Promise<SetAnswer> {
   const body = bodyOf(options);
   const tried = (await client.call('PUT', 'releases/plan?dryRun=true', body)) as PlanDryRunAnswer;
@@ -156,7 +156,7 @@ function hours(text: string): string {
   return JSON.stringify({ days, from, to, timeZone } satisfies RaiseHours);
 }
 
-/** Reads a day, or `mon-fri`, also over the end of the week. */
+/** Reads a day, or a range such as `mon-fri`, which may cross the end of the week. */
 function daysOf(text: string): RaiseHours['days'] {
   const [first, last = first] = text
     .split('-')

@@ -1,4 +1,4 @@
-// Commands that publish: files of a build, and what another channel has.
+// Commands that publish a release: `publish` from the files of a build, `promote` from another channel.
 
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -26,7 +26,7 @@ import { ProgressLine } from '../print/progress-line.ts';
 import { type FileRow, fileRow, filesText, publishedFilesText } from '../print/release-text.ts';
 import { presetOption } from './plan-commands.ts';
 
-/** What the service takes to publish a release. */
+/** Body of the call that publishes a release. */
 type Publication = Pick<Release, 'app' | 'channel' | 'version'> & {
   readonly notes: string | undefined;
   readonly artifacts: readonly Artifact[];
@@ -38,7 +38,7 @@ type Publication = Pick<Release, 'app' | 'channel' | 'version'> & {
 
 type Labels = Readonly<Record<string, readonly string[]>>;
 
-/** What came of it. */
+/** Result of either command. */
 type Answer = {
   readonly release: UnpublishedRelease;
   readonly outcome: 'published' | 'already published' | 'promoted' | 'rehearsed' | 'stopped';
@@ -52,11 +52,11 @@ type PublishAnswer = Answer & {
 };
 
 const CONFLICT = 409;
-/** Files below this size are read faster than a person could look. */
+/** Size from which on progress is shown; smaller files are read too fast to need it. */
 const SHOWN_BYTES_MIN = 32 * 1024 * 1024;
 const DRY_RUN = 'releases?dryRun=true';
 
-/** Adds the command to those of releases. */
+/** Adds `publish` to the commands of releases. */
 export function addPublishCommand(releases: Command, connect: Connect): void {
   const command = releases
     .command('publish')
@@ -76,7 +76,7 @@ export function addPublishCommand(releases: Command, connect: Connect): void {
   answering(command, connect, publish, { text: textOf, isWell });
 }
 
-/** Adds the command that publishes on a channel what another one has. */
+/** Adds `promote` to the commands of releases. */
 export function addPromoteCommand(releases: Command, connect: Connect): void {
   const command = releases
     .command('promote')
@@ -94,7 +94,7 @@ export function addPromoteCommand(releases: Command, connect: Connect): void {
   answering(command, connect, promote, { text: promotedText, isWell });
 }
 
-/** Whether the command ends with code 0: errors that `--force` passed over are none any more. */
+/** Whether the command ends with code 0: errors that `--force` overrode do not count. */
 function isWell({ outcome, findings }: Answer): boolean {
   return outcome !== 'stopped' && (outcome !== 'rehearsed' || !findings.some(isError));
 }
@@ -108,7 +108,7 @@ async function publish(
   const { version, urlBase: base } = options as Readonly<Record<string, string>>;
   const build = await readBuild(paths, String(version));
   refuseIncomplete(client, base, build);
-  // A plan says how many, and a paused release is offered to no device.
+  // With a plan, the plan sets the rollout, and a paused release is offered to no device.
   if ([options.rollout, options.plan, options.paused].every((each) => each === undefined)) {
     for (const { from, staged } of build.entries) refuseStaged(from, staged);
   }
@@ -129,7 +129,7 @@ async function publish(
   const dryRun = await attempt<DryRunAnswer<UnpublishedRelease>>(client, DRY_RUN, publication);
   const isThere = 'present' in dryRun;
   const findings = [...found.findings, ...(isThere ? [] : dryRun.answer.findings)];
-  // Before the call that publishes: whatever becomes of that, people have read them.
+  // Before the call that publishes, so that people can read the findings whatever its result.
   const isSaid = !isThere || findings.length > 0;
   say(builtText(built, isSaid ? [findingsText(findings, publication.artifacts)] : []));
   if (isThere) return already(dryRun.present, { findings, ...built });
@@ -138,7 +138,7 @@ async function publish(
   if (options.dryRun === true) return { outcome: 'rehearsed', ...answer, effect };
   if (findings.some(isError) && options.force !== true) return { outcome: 'stopped', ...answer };
   const published = await attempt<{ readonly release: Release }>(client, 'releases', publication);
-  // Another pipeline may have been faster.
+  // Another pipeline may have published it meanwhile.
   if ('present' in published) return already(published.present, { findings, ...built });
   return { outcome: 'published', ...answer, release: published.answer.release };
 }
@@ -150,7 +150,7 @@ function already(
   return { outcome: 'already published', release, ...more };
 }
 
-/** Sends a release; resolves with the one that stands where that has its version and content already. */
+/** Sends a release; resolves with the existing release if that has the same version and content. */
 async function attempt<Answer>(
   client: ServiceClient,
   path: string,
@@ -185,8 +185,8 @@ function publicationOf(options: Options, { taken }: ReleaseFiles): Publication {
 }
 
 /**
- * Returns the release that has this version already, if it has the same content: then a pipeline that runs
- * again has done its work. How it is served may have been changed since. Rejects when the content differs.
+ * Returns the existing release of this version if it has the same content: then an earlier run of the
+ * pipeline has published it. How it is served may have changed since. Rejects when the content differs.
  */
 async function findSame(
   client: ServiceClient,
@@ -201,7 +201,7 @@ async function findSame(
   throw new ServiceError(`${version} is published already on ${channel}, and ${difference}`);
 }
 
-/** Refuses before anything long is done, and says all that is missing. */
+/** Throws before any long work begins, and names everything that is missing. */
 function refuseIncomplete(client: ServiceClient, base: string | undefined, build: Build): void {
   const hasAddress = base !== undefined || build.entries.some(({ url }) => url !== undefined);
   const address = hasAddress ? [] : ['--url-base is missing: the files would have no address'];
@@ -237,7 +237,7 @@ function addLabel(text: string, labels: Labels = {}): Labels {
   return { ...labels, [key]: [...before, ...values.split(',')] };
 }
 
-/** Returns what became of it; what publishes a build has said the files and findings before. */
+/** Returns effect and outcome; `publish` has printed the files and findings before. */
 function textOf({ release, outcome, findings, effect }: Answer): string {
   const { app, channel, version, status, rolloutPct } = release;
   const effects = effect === undefined ? [] : [effectText(version, effect)];
@@ -246,7 +246,7 @@ function textOf({ release, outcome, findings, effect }: Answer): string {
   return [...effects, last].join('\n');
 }
 
-/** Returns a table of the files that were taken, a line for each that was passed over, and the findings. */
+/** Returns a table of the release's files, a line for each file that was passed over, and the findings. */
 function builtText(
   { files, passedOver }: Pick<PublishAnswer, 'files' | 'passedOver'>,
   findings: readonly string[],
@@ -255,7 +255,7 @@ function builtText(
   return [filesText(files), ...skipped.map(printableText), ...findings].join('\n');
 }
 
-/** Promotes a release unless devices would fail; says first what a dry run finds. */
+/** Promotes a release unless a dry run finds errors; prints the findings first. */
 async function promote(
   client: ServiceClient,
   { paused, plan: preset, dryRun, force, ...options }: Options,
@@ -282,7 +282,7 @@ async function promote(
   return { outcome: 'promoted', release: promoted.release, findings };
 }
 
-/** Returns the files and what became of them; findings were said before, but for a dry run. */
+/** Returns the files and the outcome; the findings only for a dry run, else they are printed already. */
 function promotedText(answer: Answer): string {
   const { release, findings, effect } = answer;
   const found = effect === undefined ? [] : [findingsText(findings, release.artifacts)];

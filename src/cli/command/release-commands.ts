@@ -35,7 +35,7 @@ import { addPlanCommands } from './plan-commands.ts';
 import { addPromoteCommand, addPublishCommand } from './publish-commands.ts';
 
 const NOT_FOUND = 404;
-/** Releases that a page has unless another number is asked for. */
+/** Number of releases on a page by default. */
 const PER_PAGE = 20;
 
 /** Adds all commands that call the management API. `connect` is called only when a command runs. */

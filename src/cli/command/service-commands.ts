@@ -1,10 +1,10 @@
-// Commands that run where the service does, and what is said of them where they are not: the package of the
-// command has none of the service's own packages.
+// Names the commands that run only where the service is installed. The command's own package does not contain
+// them, because it has none of the service's packages, and says where they are.
 
 import type { Command } from 'commander';
 import { UsageError } from '../call/usage-error.ts';
 
-/** What each of them does that only the service's own machine can. */
+/** What each command does that is possible only where the service is installed. */
 const DEEDS = {
   serve: 'runs the service',
   edge: 'runs an edge with the packages of the service',
@@ -18,7 +18,7 @@ export const SERVICE_COMMANDS: ReadonlySet<string> = new Set(Object.keys(DEEDS))
 
 const WHERE = 'run it where Sluice is installed, node dist/cli/sluice.js';
 
-/** Makes a program without these commands say where they are, when one is called and in its help. */
+/** Makes a program without these commands say where they are: when one is called, and in its help. */
 export function tellServiceCommands(program: Command): void {
   for (const [name, deed] of Object.entries(DEEDS)) {
     const text = `${name} ${deed}: ${WHERE} ${name}`;

@@ -1,8 +1,8 @@
-// What a release that is published has otherwise than the one that was to be.
+// Describes how a published release differs from the one that the command was to publish.
 
 import type { Artifact, Release } from '../../contract/resource.ts';
 
-/** Content of a release as it is to be published. */
+/** Content of the release that the command was to publish. */
 type Content = {
   readonly notes: string | undefined;
   readonly artifacts: readonly Artifact[];
@@ -16,8 +16,8 @@ const NAMES: Readonly<Partial<Record<keyof Artifact, string>>> = {
 };
 
 /**
- * Returns the first difference in words, such as `its app.exe has another SHA-512`; undefined when the
- * content is the same. Notes that are not given are not compared.
+ * Returns the first difference, such as `its app.exe has another SHA-512`; undefined when the content is the
+ * same. Undefined notes are not compared.
  */
 export function differenceOf(
   present: Pick<Release, 'notes' | 'artifacts'>,
@@ -36,7 +36,7 @@ export function differenceOf(
   return notes === undefined || notes === present.notes ? undefined : 'its notes are others';
 }
 
-/** Returns files with their names; those that share one have their folder before it. */
+/** Returns artifacts with their file names; if several have the same name, with the folder before it. */
 function byName(artifacts: readonly Artifact[]): readonly (readonly [string, Artifact])[] {
   const names = artifacts.map(({ url = '', platform }) => url.split('/').at(-1) || platform);
   return artifacts.map((artifact, index) => {
@@ -47,7 +47,7 @@ function byName(artifacts: readonly Artifact[]): readonly (readonly [string, Art
   });
 }
 
-/** Checksums come first: when they differ, that is what matters. */
+/** Returns the first field that differs. A checksum comes first, because its difference matters most. */
 function firstOther(one: Artifact, other: Artifact): keyof Artifact | undefined {
   const fields = [...new Set([...FIRST, ...keysOf(one), ...keysOf(other)])];
   return fields.find((field) => one[field] !== other[field]);

@@ -1,4 +1,4 @@
-// What a dry run says, for people.
+// Text for people of the findings and effect of a dry run.
 
 import { type Effect, type Finding, reachedBy } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -22,7 +22,7 @@ export function isError({ severity }: Finding): boolean {
   return severity === 'error';
 }
 
-/** Returns how many errors there are, and how to publish all the same. */
+/** Returns the number of errors, and how to publish in spite of them. */
 export function errorsText(findings: readonly Finding[]): string {
   return `${countWords(findings.filter(isError).length, 'error')}: --force publishes all the same`;
 }

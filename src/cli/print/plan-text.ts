@@ -1,4 +1,4 @@
-// Words for rollout plans and for a release's health.
+// Text for people of rollout plans and of a release's health.
 
 import { SIGNALS } from '../../contract/choice.ts';
 import type { Health, RaiseHours, RolloutPlan, UnstoredPlan } from '../../contract/rollout-plan.ts';
@@ -57,7 +57,7 @@ export function healthText({ offered, installed, verdict, ...health }: Health): 
   );
   const networks = SIGNALS.flatMap((signal) => {
     const { network } = health.rates[signal];
-    // An older service says nothing of it.
+    // An older service sends no `network`.
     if (!network) return [];
     const share = `${network.count} of its ${network.base} devices`;
     return [`${signal}: without one network (${share}) too few are left to judge by`];

@@ -4,7 +4,7 @@ import { showSteering } from '../../contract/text.ts';
 
 /**
  * Returns a value as text on one line. Values such as device ids and labels come from strangers, so
- * characters that a terminal would obey, or that turn the text around them, are shown escaped. JSON stays the
+ * characters that a terminal would obey, or that change the direction of text, are escaped. JSON remains the
  * same document.
  */
 export function printableText(value: unknown): string {
@@ -20,8 +20,8 @@ export function printAnswer(answer: unknown): string {
 }
 
 /**
- * Returns a value as people read it, on one line: `-` for nothing, a list by commas, a record as its fields.
- * What is within another stands in parentheses.
+ * Returns a value on one line for people: `-` for nothing, a list separated by commas, a record as its
+ * fields. Nested lists and records are in parentheses.
  */
 export function valueText(value: unknown): string {
   return printableText(plain(value));
@@ -43,18 +43,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Column of a table; `paint` names the colour of a value, on terminals only. */
+/** Column of a table; `paint` returns the colour of a row's value, which only terminals show. */
 export type Column<Row> = {
   readonly label: string;
   readonly value: (row: Row) => Cell;
   readonly paint?: (row: Row) => Colour | undefined;
-  /** Length from which on a value is cut; `--json` has it whole. */
+  /** Maximum length of a value, beyond which it is cut; `--json` has all of it. */
   readonly lengthMax?: number;
 };
 
 type Cell = string | number | null | undefined;
 
-/** Returns columns of fields under their own names. */
+/** Returns columns of fields that are labelled with the fields' names. */
 export function fieldColumns<Name extends string>(
   ...names: readonly Name[]
 ): readonly Column<Readonly<Record<Name, Cell>>>[] {
@@ -67,8 +67,8 @@ const CODES = { green: 32, yellow: 33, red: 31 } as const;
 const GAP = '  ';
 
 /**
- * Returns rows under their labels, each column as wide as its widest value. `nothing` stands where there is
- * no row.
+ * Returns rows below the labels of the columns, each column as wide as its widest value; `nothing` if there
+ * is no row.
  */
 export function printTable<Row>(
   columns: readonly Column<Row>[],
@@ -105,7 +105,7 @@ function cellOf<Row>({ value, lengthMax }: Column<Row>, row: Row): string {
     : `${text.slice(0, lengthMax - 1).trimEnd()}…`;
 }
 
-/** Whether a stream is a terminal whose user takes colours (https://no-color.org). */
+/** Whether a stream is a terminal whose user accepts colours (https://no-color.org). */
 function takesColours(stream: { readonly isTTY?: boolean }): boolean {
   // biome-ignore lint/style/noProcessEnv: a convention of terminals, and no setting of the service.
   return stream.isTTY === true && !process.env.NO_COLOR;

@@ -1,4 +1,4 @@
-// Progress of what takes long: on a terminal one line that is written again and again, elsewhere a line from
+// Shows the progress of long work: on a terminal as one line that is overwritten, elsewhere as a line from
 // time to time.
 
 import { printableText } from './print-answer.ts';
@@ -15,7 +15,7 @@ export class ProgressLine {
   private shownAt = Number.NEGATIVE_INFINITY;
   private isShown = false;
 
-  /** `linesMs`: time between lines where the stream is no terminal; without it nothing is written there. */
+  /** `linesMs`: time between lines if the stream is no terminal; by default, nothing is written there. */
   constructor(
     private readonly stream: Stream,
     linesMs = Number.POSITIVE_INFINITY,
@@ -25,7 +25,7 @@ export class ProgressLine {
     this.now = now;
   }
 
-  /** Shows how far it is, unless something was shown a moment ago. */
+  /** Shows a progress text, unless one was shown less than the interval ago. */
   show(text: string): void {
     const now = this.now();
     if (this.intervalMs === Number.POSITIVE_INFINITY) return;
@@ -36,7 +36,7 @@ export class ProgressLine {
     this.stream.write(this.isShown ? `${CLEAR}${line}` : `${line}\n`);
   }
 
-  /** Takes the line away from the terminal. */
+  /** Clears the line on the terminal. */
   clear(): void {
     if (this.isShown) this.stream.write(CLEAR);
     this.isShown = false;

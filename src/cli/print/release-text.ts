@@ -1,4 +1,4 @@
-// A release with its files and how it is served, for people.
+// Text for people of a release with its files and how it is served.
 
 import { basename } from 'node:path';
 import type { Artifact, Release, Targeting } from '../../contract/resource.ts';
@@ -12,7 +12,7 @@ import { type Column, printAnswer, printableText, printTable } from './print-ans
 /** Maximum number of lines of the notes that are shown; `--json` has all. */
 const NOTES_LINES_MAX = 20;
 
-/** A release, whom it is offered to and how many devices run it. */
+/** A release, the devices that it is offered to, and how many run it. */
 export type ShownRelease = {
   readonly release: Release;
   readonly targets: Targeting | null;
@@ -38,7 +38,7 @@ export function releaseText(shown: ShownRelease): string {
   return parts.join('\n\n');
 }
 
-/** Says what devices are offered of a release: `serving on linux; others are offered 3.1.0`. */
+/** Describes which devices are offered a release: `serving on linux; others are offered 3.1.0`. */
 export function stateText({ state, on, supersededBy, wayDownFor }: ReleaseStanding): string {
   const where = on.length === 0 ? '' : ` on ${on.join(', ')}; others are offered ${supersededBy}`;
   const by = state === 'superseded' ? ` by ${supersededBy}` : '';
@@ -50,7 +50,7 @@ function sinceText({ change }: ReleaseStanding): string {
   return change === null ? '' : ` since ${change.at} by ${change.by}`;
 }
 
-/** Says which devices a release is for. */
+/** Describes the devices that a release is for. */
 export function targetsText(targets: Targeting | null): string {
   if (targets === null) return 'every device';
   const { matchLabels, matchExpressions } = targets;
@@ -77,7 +77,7 @@ function notesText(notes: string): string {
 
 /** Row of the table: the fields of an artifact that people look at. */
 export type FileRow = Pick<Artifact, 'url' | 'platform' | 'arch' | 'format' | 'size'> & {
-  /** Path on this machine, where the file was published from here. */
+  /** Path on this machine, if the file was published from here. */
   readonly file?: string;
   readonly signed: boolean;
 };
@@ -116,7 +116,7 @@ export function publishedFilesText(artifacts: readonly Artifact[]): string {
   return printTable(columns, artifacts.map(fileRow), 'no files');
 }
 
-/** Returns the name of a file, and that in its address where it is another one. */
+/** Returns the name of a file, and the name in its address if it differs. */
 function nameOf({ file, url = '' }: FileRow): string {
   const inAddress = decodedFileName(url);
   const name = file === undefined ? inAddress : basename(file);
