@@ -1,9 +1,9 @@
-// Oldest Node that runs the service: packages ask for it. Plain enough for any Node to load, because it tells
-// the older ones.
+// Oldest Node that can run the service, as its packages require. This file is so plain that any Node can load
+// it, because it reports to older ones.
 
 import { type Check, faulty, sound } from '../contract/store-fault.ts';
 
-/** Oldest version, as `engines` of package.json has it. */
+/** Oldest version, the same as in `engines` of package.json. */
 const [LINE, OLDEST] = [20, 19];
 
 /** Returns why this Node cannot run the service, in one line; undefined if it can. */

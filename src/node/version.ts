@@ -10,7 +10,7 @@ export function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Returns the version and the commit: `unknown` if the build had no git, and in sources run as they are. */
+/** Returns the version and the commit: `unknown` if the build had no git, or sources run without a build. */
 export function build(): Build {
   return { version: version(), commit: commit() };
 }

@@ -61,7 +61,7 @@ type ConsoleOptions = {
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
   readonly webhooks: Webhooks;
-  /** Returns the base URL of the service; called by requests only. */
+  /** Returns the base URL of the service; only requests call it. */
   readonly address: () => string;
   readonly propagate: PropagateChange;
   readonly changes: Changes;
@@ -76,7 +76,7 @@ type ConsoleOptions = {
 type ChangesOptions = Omit<ChangesDependencies, 'approvals'> &
   Pick<ConsoleOptions, 'config' | 'ledger' | 'address'>;
 
-/** Assembles the changes of what channels serve, and the approvals that some of them wait for. */
+/** Assembles the operations that change what channels serve, and the approvals that some of these need. */
 export function assembleChanges({ config, ledger, address, ...others }: ChangesOptions) {
   const approvals = new Approvals(ledger, () => consoleLinksOf(config, address()));
   return { approvals, changes: new Changes({ ...others, approvals }) };
@@ -132,7 +132,7 @@ export function assembleConsole({
   ];
 }
 
-/** Assembles the reference of the API. `server` returns the base URL of the API; called by requests only. */
+/** Assembles the reference of the API. Requests call `server`, which returns the base URL of the API. */
 export function assembleReference(server: () => string): readonly Route[] {
   return referenceRoutes({ version: version(), server, folder: REFERENCE_FOLDER });
 }
@@ -150,13 +150,13 @@ function assembleDestinations(
   });
 }
 
-/** Assembles mails to people: none without a server of mails, or a key to encrypt them with. */
+/** Assembles mails to people: makes none without a mail server and a key to encrypt them with. */
 function assembleMails({ notify }: Config, { box }: Secrets): PeopleMails {
   const isOn = notify.mail !== undefined && box !== undefined;
   return new PeopleMails(isOn ? (text, owner) => box.seal(text, owner) : undefined);
 }
 
-/** Assembles links that work once, with the mails that have them or tell of them. */
+/** Assembles links that work once, with the mails that contain or announce them. */
 function assembleLinks(ledger: Ledger, throttle: LoginThrottle, mails: PeopleMails): OneTimeLinks {
   return new OneTimeLinks({
     ...{ ledger, throttle, now: Date.now },

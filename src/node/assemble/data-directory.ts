@@ -1,5 +1,5 @@
-// Creates the data directory, and refuses to start the service if it cannot use it. Only the owner may enter
-// it, because it holds secrets, notes and targeting of releases, and the embedded database.
+// Creates the data directory; the service does not start if it cannot use it. Only the owner may enter it,
+// because it contains secrets, notes and targeting of releases, and the embedded database.
 
 import {
   accessSync,
@@ -16,22 +16,22 @@ import { dirname, resolve } from 'node:path';
 /** Mode of a new directory: only the service's account may use it. */
 const FOLDER_MODE = 0o700;
 
-/** Creates the data directory and its parents. Throws if that fails, or if this account may not use it. */
+/** Creates the data directory and its parents. Throws if that fails, or if this account has no access. */
 export function makeDataDirectory(path: string): void {
   const directory = resolve(path);
   make(directory);
   try {
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    // A read-only disk still has snapshots to serve; writers report the error.
+    // The service can still serve snapshots from a read-only disk; writers report the error.
     if (codeOf(error) === 'EROFS') return;
     throw new Error(`${directory} may not be written to by this account`, { cause: error });
   }
 }
 
 /**
- * Creates a directory and its parents one by one, because `mkdirSync` with `recursive` never ends where a
- * file system refuses new names with ENOENT (`/proc`).
+ * Creates a directory and its parents one by one, because `mkdirSync` with `recursive` never returns if a
+ * file system refuses new names with ENOENT, as `/proc` does.
  */
 function make(directory: string): void {
   if (tryToMake(directory)) return;
@@ -75,8 +75,8 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * Reads the space of the disk that has a directory, and what this account may still write of it (`free`), in
- * bytes; NaN where the system does not tell it.
+ * Reads the size of the disk that has a directory, and how much this account may still write to it (`free`),
+ * in bytes; NaN if the system does not report it.
  */
 export function readDiskSpace(directory: string) {
   try {
@@ -98,7 +98,7 @@ export function keepOwnerOnly(
   directory: string,
   onRefused: (path: string, error: unknown) => void,
 ): void {
-  // Windows has no such modes; access follows from the parent folder.
+  // Windows has no such modes; there the parent folder determines the access.
   if (process.platform !== 'win32') close(directory, onRefused);
 }
 

@@ -1,4 +1,4 @@
-// Assembles what sends notifications, for the process that does the background work.
+// Assembles the sending of notifications, for the process that does the background work.
 
 import { randomBytes } from 'node:crypto';
 import { AddressJudge, ownAddresses } from '../../notify/address-judgement.ts';
@@ -48,7 +48,7 @@ export function assembleDeliveries(
   return {
     start: () => driver.start(),
     stop: () => driver.stop(),
-    /** Uses the server of mails of changed settings. */
+    /** Uses the mail server of changed settings. */
     use: ({ notify }: Config) => mailer.use(notify.mail),
   };
 }

@@ -83,7 +83,7 @@ export function assembleDeviceSide(
   const gate = assembleGate(config, metrics, engine);
   const { address } = options;
   const appcasts = new RenderedAppcasts(notes, address, metrics);
-  // The server calls them without the router, which has a placeholder for each.
+  // The server calls updater routes directly; the router has a placeholder for each.
   const updaters = assembleUpdaters({ check, gate, traffic }, appcasts);
   const routes = [
     ...updaters.map(({ placeholder }) => placeholder),
@@ -97,7 +97,7 @@ export function assembleDeviceSide(
   };
 }
 
-/** Lists the routes of updaters, and the decisions for caches, whose clients ask for slices. */
+/** Lists the routes of updaters, and the route of cacheable decisions, whose clients ask for slices. */
 function assembleUpdaters(
   dependencies: DeviceRouteDependencies,
   appcasts: RenderedAppcasts,

@@ -1,5 +1,5 @@
-// The HTTP engine of a node: chosen once, by the process that an operator starts, which says which one it is.
-// The processes that this one starts are told its name, so that all of a node serve with the same.
+// The HTTP engine of a node. The process that an operator starts chooses it and logs its name. The processes
+// that this one starts get the name, so that all of a node serve with the same engine.
 
 import { type Check, faulty, sound } from '../../contract/store-fault.ts';
 import { type HttpEngine, loadEngine } from '../../http/transport/engine.ts';
@@ -35,10 +35,10 @@ export async function chooseHttpEngine(
   return engine;
 }
 
-/** What a slower engine costs, and where the faster one is, which nobody is told who asked for this one. */
+/** What a slower engine costs, and how to get the faster one, unless the settings ask for the slower one. */
 type Cost = { readonly cost?: string; readonly faster?: string };
 
-/** Returns what the engine costs beside the faster one; nothing for that one itself. */
+/** Returns what the engine costs compared with the faster one; nothing for the faster one. */
 export function costOf(
   { name }: HttpEngine,
   { httpEngine }: Pick<EngineSettings, 'httpEngine'>,
@@ -47,7 +47,7 @@ export function costOf(
   return httpEngine === 'auto' ? { cost: COST, faster: FASTER } : { cost: COST };
 }
 
-/** Logs which engine serves, why, and what it costs. No warning: the service is well with either. */
+/** Logs which engine serves, why, and what it costs. Not as a warning: the service works with either. */
 export function tellHttpEngine(engine: HttpEngine, settings: EngineSettings, log: Log): void {
   const { name, reason } = engine;
   log.info({ engine: name, reason, ...costOf(engine, settings) }, 'HTTP engine chosen');

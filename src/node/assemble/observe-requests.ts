@@ -20,7 +20,7 @@ import type { Config } from '../../settings/settings.ts';
  */
 const RESERVED = 128;
 
-/** Line of the limit; it captures the soft one, which applies. */
+/** Line of the limit on open files; captures the soft limit, which applies. */
 const OPEN_FILES = /^Max open files +(\S+)/m;
 
 /**

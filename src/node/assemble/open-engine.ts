@@ -9,7 +9,7 @@ import type { Engine } from '../../store/engine.ts';
 import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
 import { createRedisEngine, type RedisEngine } from '../../store/redis/redis-engine.ts';
 
-/** What an operator can do about a Redis of another record. */
+/** What an operator can do if Redis belongs to another record. */
 const FOREIGN_REMEDY =
   'Let REDIS_URL lead to the Redis of this deployment, or give each of two deployments on one Redis a ' +
   'REDIS_PREFIX of its own: it is used as soon as it is there. Of what an earlier deployment has ' +

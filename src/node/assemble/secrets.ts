@@ -8,9 +8,9 @@ import { hasMoveMark } from '../../store/ledger/database/move-mark.ts';
 import { directoryIn } from '../../store/ledger/open-ledger.ts';
 
 export class Secrets {
-  /** Box for webhook secrets; undefined without a secret key, and then webhooks cannot be enabled. */
+  /** Box that seals webhook secrets; undefined without a secret key: then webhooks cannot be enabled. */
   readonly box: SecretBox | undefined;
-  /** Signer of answers to edges; undefined without a secret key, and then there can be no edges. */
+  /** Signer of answers to edges; undefined without a secret key: then edges cannot follow. */
   readonly signer: EdgeSigner | undefined;
   private tokens: readonly string[];
 
@@ -34,14 +34,14 @@ export class Secrets {
 }
 
 /**
- * Whether secrets that no setting provides lie in the data directory: with an embedded ledger, and with one
+ * Whether secrets that no setting provides are in the data directory: with an embedded ledger, and with one
  * that was moved from there, whose sealed secrets need the same key.
  */
 export function hasOwnSecrets({ databaseUrl, dataDir }: Config): boolean {
   return databaseUrl === undefined || hasMoveMark(directoryIn(dataDir));
 }
 
-/** Returns the configured values, or one generated into the data directory where secrets lie there. */
+/** Returns the configured values, or else the one generated into the data directory if it has secrets. */
 function orGenerated(
   config: Config,
   values: readonly string[],

@@ -23,8 +23,8 @@ import type { Ledger, ServingLedger } from '../../store/ledger.ts';
 import type { ServingStores } from './stores.ts';
 
 /**
- * Milliseconds that a stop waits at most for requests in flight: longer than the 5 s in which a store answers
- * or is given up, and short enough that the stop ends within its 9 s, of which closing the rest may take 3.
+ * Longest wait of a stop for requests in flight: longer than the 5 s after which a store's answer is given
+ * up, and short enough that the stop ends within its 9 s, of which closing the rest may take 3.
  */
 export const IN_FLIGHT_WAIT_MS_MAX = 5500;
 /** Longest time that a check-in is buffered before its batch is sent, in milliseconds. */
@@ -32,7 +32,7 @@ const CHECK_IN_INTERVAL_MS = 50;
 
 export type Fleet = ReturnType<typeof assembleFleet>;
 
-/** Assembles the fleet's part of a serving process; `counts` keeps the counts of mistaken ids. */
+/** Assembles the fleet's part of a serving process; `counts` is the ledger for counts of mistaken ids. */
 export function assembleFleet(
   config: Config,
   { ledger, engine }: Pick<ServingStores, 'ledger' | 'engine'>,

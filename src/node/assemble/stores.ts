@@ -43,7 +43,7 @@ export type Stores = {
   use(config: Config): Promise<void>;
 };
 
-/** Stores as far as answering devices needs them. */
+/** Part of the stores that answering devices needs. */
 export type ServingStores = Pick<
   Stores,
   'engine' | 'diskSnapshots' | 'memory' | 'report' | 'refusalOf'
@@ -57,24 +57,24 @@ export type StoresOptions = {
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
   /**
-   * Process that opens them: the number of one of several serving processes, undefined for a single one; or a
-   * process that serves no devices, which reads the snapshots on disk and writes none.
+   * Process that opens the stores: the number of one of several serving processes, undefined for a single
+   * one; or a process that serves no devices, which reads the snapshots on disk and writes none.
    */
   readonly holder: number | 'admin' | 'background' | undefined;
 };
 
-/** Effect of refusing a Redis of another record; calls of the ledger say themselves why it is refused. */
+/** Effect of refusing a Redis of another record. For a refused ledger, the errors of its calls say why. */
 const FOREIGN_REDIS =
   'Redis is of another record than the database, and is not used: changes arrive by poll, ' +
   'limits count per process';
 
-/** Opens ledger and engine; rejects with a `ConfigError` when retrying may not help. */
+/** Opens the stores, also while one does not answer; rejects with a `ConfigError` if waiting may not help. */
 export async function openStores(options: StoresOptions): Promise<Stores> {
   const { config, log, metrics, holder } = options;
   const isServing = typeof holder !== 'string';
   await fromSetting('DATA_DIR', () => makeDataDirectory(config.dataDir));
   const diskSnapshots = openDiskSnapshots(options);
-  // Before the ledger, because the engine's memory helps to recognise the record's database.
+  // Before the ledger, because what the engine remembers helps to recognise the record's database.
   const hotState = await fromSetting('REDIS_URL', () => openEngine(options));
   const { engine } = hotState;
   const memory = new RememberedChannels(diskSnapshots, engine);
@@ -99,7 +99,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       memory.admit(record);
       diskSnapshots.keepRecord(record);
     },
-    // Goes back to the record that this node remembers.
+    // Expects the record that this node remembers again.
     onForeign: () => void memory.own().then(({ record }) => expectRecord(record)),
   });
   try {
@@ -130,7 +130,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
   }
 }
 
-/** Turns the error of using a setting into a `ConfigError` that names the variable. */
+/** Uses a setting; turns an error into a `ConfigError` that names the variable. */
 export async function fromSetting<Value>(
   variable: string,
   use: () => Value | Promise<Value>,
@@ -140,7 +140,7 @@ export async function fromSetting<Value>(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const detail = error instanceof Unavailable ? error.detail : undefined;
-    // The system's own message names the file that was written, and not what to do.
+    // The system's message names the file that was written, but not what to do.
     const isDiskFull = /no space left on device/i.test(message);
     const reason = isDiskFull ? 'has no room left on its disk: make room' : message;
     const told = detail === undefined ? reason : `${reason} (${detail})`;
@@ -189,8 +189,8 @@ function readOnly(files: DiskSnapshots): DiskSnapshots {
 }
 
 /**
- * Rejects with a `ConfigError` for an invalid store address, and for one that cannot replace the `present`
- * one at run time.
+ * Rejects with a `ConfigError` for an invalid store address, and for one that cannot replace the address of
+ * `present` at run time.
  */
 export async function refuseBadAddresses(
   { databaseUrl, redisUrl }: Config,
@@ -208,7 +208,7 @@ export async function refuseBadAddresses(
   }
 }
 
-// Reports problems of the ledger's database; a problem that lasts is logged once a minute.
+// Reports problems of the ledger's database; logs a lasting problem once a minute.
 
 /** What an operator can do about a database that is not the record. */
 const FOREIGN_REMEDY =
@@ -229,9 +229,9 @@ export class LoggedLedgerReport implements LedgerReport {
     private readonly options: {
       /** Whether this process serves devices; only such processes report lost channels. */
       readonly isServing: boolean;
-      /** Forgets lost channels; returns those that were not lost before. */
+      /** Forgets lost channels; returns those that were still remembered. */
       readonly onLost: (channels: readonly RememberedChannel[]) => readonly RememberedChannel[];
-      /** Called when a database is admitted as the record of this name, for certain or not. */
+      /** Called when a database is admitted as the record of this name; `isSettled`: for certain. */
       readonly onAdmitted: (record: string, isSettled: boolean) => void;
       /** Called when the database is not the record. */
       readonly onForeign: () => void;
@@ -300,7 +300,7 @@ export class LoggedLedgerReport implements LedgerReport {
   }
 }
 
-/** Adds the space of the disk of DATA_DIR to the metrics of a process that writes there. */
+/** Registers the metrics of the disk of DATA_DIR, for a process that writes there. */
 export function watchDisk(metrics: Metrics, dataDir: string): void {
   metrics.gauge(
     'sluice_data_dir_free_bytes',
@@ -327,11 +327,11 @@ export function tellDiskFaults(metrics: Metrics, log: Log): (fault: DiskFault) =
   };
 }
 
-// Copies of the embedded ledger in the data directory, one at a time; `sluice backup` packs and removes them.
+// Copies the embedded ledger into the data directory, one at a time; `sluice backup` packs and removes it.
 
 /** Age in milliseconds from which a copy counts as abandoned. */
 const ABANDONED_MS = 10 * 60_000;
-/** Files that belong to a copy of the database: its marker, and the secrets that it needs. */
+/** Files that are copied with the database: its marker, and the secrets that it needs. */
 const BESIDE = ['ledger.used', 'admin-token', 'secret-key'];
 
 export class EmbeddedCopies implements LedgerCopies {

@@ -1,5 +1,5 @@
-// Watches the stores: every call shows whether the store answers, a probe asks a store without calls, and a
-// trial write shows whether it takes writes, also where nobody writes.
+// Watches the stores: every call shows whether the store answers, a probe calls a store that nobody calls,
+// and a trial write shows whether it accepts writes, even if nobody writes.
 
 import { LockedTooLong, Overloaded, Unavailable } from '../../contract/store-fault.ts';
 import { periodic } from '../../flow/periodic.ts';
@@ -7,9 +7,9 @@ import { StoreHealth, type StoreName } from '../../observe/store-health.ts';
 import type { Tracing } from '../../observe/tracing.ts';
 import { openStores, type Stores, type StoresOptions } from './stores.ts';
 
-/** Milliseconds between probes of a store without calls. */
+/** Milliseconds between probes of a store that nobody calls. */
 const PROBE_INTERVAL_MS = 1000;
-/** Milliseconds between trial writes to a store that takes them; one that does not is tried at each probe. */
+/** Milliseconds between trial writes; a store that refuses writes gets one at each probe instead. */
 const TRIAL_INTERVAL_MS = 5000;
 /** Calls that wait for an event, so that their duration says nothing about the store. */
 const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
@@ -17,9 +17,9 @@ const WAITING: ReadonlySet<string> = new Set(['takeCheckIns']);
 /** Interface that can be probed and closed: the ledger or the engine. */
 type StorePort = {
   isReachable(): Promise<boolean>;
-  /** Returns why it is not reachable, if known. */
+  /** Returns why the store is not reachable, if known. */
   lastFailure?(): unknown;
-  /** Rejects when the store refuses writes; `needsRoom`: also when it has no room for a small one. */
+  /** Rejects when the store refuses writes; with `needsRoom`, also when it has no room for a small write. */
   tryWrite?(needsRoom: boolean): Promise<void>;
   close(): Promise<void>;
 };
@@ -70,7 +70,7 @@ export function watchStore<Port extends StorePort>(
   metrics.storeFull.set(store, () => (health.isFull ? 1 : 0));
   metrics.storeRefusingWrites.set(store, () => (health.refusesWrites ? 1 : 0));
   const probe = async (): Promise<void> => {
-    // By half: the turns come this far apart, a little less or more.
+    // Half of the interval, because the turns may come a little earlier or later.
     if (health.silentMs < PROBE_INTERVAL_MS / 2) return;
     if (await port.isReachable()) health.succeeded();
     else health.failed(port.lastFailure?.() ?? new Error('timeout'));
@@ -92,7 +92,7 @@ export function watchStore<Port extends StorePort>(
   };
 }
 
-/** Returns what tries a write if the last one is long ago, or the store refuses them. It never rejects. */
+/** Returns a function that tries a write if the last try was 5 s ago, or the store refuses writes. */
 function trialOf(port: StorePort, health: StoreHealth): () => Promise<void> {
   let triedAt = performance.now();
   return async () => {
@@ -137,8 +137,8 @@ function tracedCalls(tracing: Tracing, store: StoreName): TracedCall {
 }
 
 /**
- * Returns whether a call failed because of the store. It answered one that waited too long for a lock, and
- * was not asked by one that waited too long in this process.
+ * Returns whether a call failed because the store did not answer. After too long a wait for a lock it has
+ * answered; after too long a wait in this process it was not called.
  */
 function isOutage(error: unknown): boolean {
   const isOwn = error instanceof LockedTooLong || error instanceof Overloaded;

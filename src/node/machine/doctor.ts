@@ -76,7 +76,7 @@ function findForeign(directory: string, owner: number): string | undefined {
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      // A running service may remove files meanwhile. A link counts as its target.
+      // A running service may remove files meanwhile. For a link, the owner of its target counts.
       const stats = statSync(path, { throwIfNoEntry: false });
       if (stats !== undefined && stats.uid !== owner) return path;
       if (entry.isDirectory()) folders.push(path);
@@ -86,7 +86,7 @@ function findForeign(directory: string, owner: number): string | undefined {
   return undefined;
 }
 
-/** Checks the nearest existing parent directory, in which the first start creates the others. */
+/** Checks the nearest existing parent directory, in which the first start creates the missing ones. */
 function missingCheck(directory: string): Check {
   const above = nearestAbove(directory);
   if (!statSync(above).isDirectory()) return faulty(NAME, `${above} is no directory`);
@@ -114,7 +114,7 @@ function isThere(path: string): boolean {
 
 /**
  * Examines what the environment configures, with short time limits, and changes nothing. `upstream` overrides
- * EDGE_UPSTREAM, as at the start of an edge. Rejects for none of its findings.
+ * EDGE_UPSTREAM, as at the start of an edge. Findings are checks, not rejections.
  */
 export async function diagnose(
   upstream?: string,
@@ -197,7 +197,7 @@ async function examineEngine(
   return tried('redis', 'REDIS_URL', () => examineRedis({ url, prefix, record }));
 }
 
-/** Asks the OpenID Connect provider, if one is set, for its endpoints. */
+/** Reads the endpoints of the OpenID Connect provider, if one is set. */
 async function examineProvider({ oidc }: Config): Promise<readonly Check[]> {
   if (oidc === undefined) return [];
   try {
@@ -212,7 +212,7 @@ async function examineProvider({ oidc }: Config): Promise<readonly Check[]> {
   }
 }
 
-/** Asks the server of mails, if one is set, whether it would take some. */
+/** Asks the mail server, if one is set, whether it would accept mails. */
 async function examineMail({ notify }: Config): Promise<readonly Check[]> {
   if (notify.mail === undefined) return [];
   const { smtpUrl } = notify.mail;
@@ -223,7 +223,7 @@ async function examineMail({ notify }: Config): Promise<readonly Check[]> {
     : [faulty('mail', `SMTP_URL: the server at ${place} cannot be used: ${reason}`)];
 }
 
-/** Turns the error of an unusable address, which does not quote the address, into a check. */
+/** Turns the error of an unusable address into a check; such errors do not quote the address. */
 async function tried(
   name: string,
   variable: string,
@@ -244,7 +244,7 @@ function processesOf({ workers, redisUrl, adminListen }: Config): number {
 }
 
 const CALL_MS_MAX = 5000;
-/** Clock difference from which an edge that starts without its upstream dates check-ins wrongly. */
+/** Clock difference above which check-ins get wrong times on an edge that starts without its upstream. */
 const CLOCK_MS_MAX = 2000;
 
 const REFUSALS: Readonly<Record<UpstreamRefusal, string>> = {
@@ -337,7 +337,7 @@ function secretCheck(
   );
   const count = values.length === 1 ? '' : ` (${values.length} values)`;
   if (!isWeak) return sound(name, `long enough${count}`);
-  // The start accepts a short secret on loopback, although a proxy may stand in front.
+  // On loopback, the service starts with a short secret, although it may be behind a proxy.
   return isPublic(config)
     ? faulty(name, `can be guessed${count}: make one with openssl rand -hex 32`)
     : sound(name, `can be guessed${count}, but only this machine reaches the service`);
@@ -354,7 +354,7 @@ function hostOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Checks that the proxies in front, of which the addresses tell, are those that are trusted. */
+/** Checks that a proxy is trusted if the service's addresses show that there is one in front. */
 function proxyCheck({ publicUrl, adminUrl, trustProxy }: Config): Check {
   const name = 'proxy';
   const addresses = Object.entries({ PUBLIC_URL: publicUrl, ADMIN_URL: adminUrl }).flatMap(
@@ -369,7 +369,7 @@ function proxyCheck({ publicUrl, adminUrl, trustProxy }: Config): Check {
     const trust = `TRUST_PROXY=${trustProxy}: as many proxies set X-Forwarded-For`;
     return sound(name, trust + duties.join(''));
   }
-  // The service has neither TLS nor a path, so a proxy in front of it does.
+  // The service itself has neither TLS nor a path, so such an address is that of a proxy.
   const [sign] = [
     ...(secure === undefined ? [] : [`${secure.variable} is https`]),
     ...below.map(({ variable }) => `${variable} has a path`),

@@ -15,11 +15,11 @@ const FREE_BYTES_MIN = 256 * MEBIBYTE;
 const FREE_SHARE_MIN = 0.05;
 /** Free space that is enough on a disk of any size. */
 const FREE_BYTES_ENOUGH = 10 * 1024 * MEBIBYTE;
-/** Longest wait for the answer of what has the port. */
+/** Longest wait for an answer of the program that uses the port. */
 const ANSWER_MS_MAX = 1000;
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Examines the space of the disk that has `DATA_DIR`, or will have it. */
+/** Examines the disk of `DATA_DIR`, at this directory or, before the first start, its nearest parent. */
 export function examineDisk(directory: string): Check {
   const { free, size } = readDiskSpace(directory);
   if (Number.isNaN(free)) return sound('disk', 'of DATA_DIR: its space is not told');

@@ -1,11 +1,11 @@
-// The command `sluice move`: brings the record of a stopped embedded service to PostgreSQL, and back.
+// Work of `sluice move`: moves the record of a stopped embedded service to PostgreSQL, or undoes that.
 
 import type { MoveConfig } from '../../settings/move-settings.ts';
 import { ConfigError } from '../../settings/settings.ts';
 import { refuseBadAddress } from '../../store/ledger/database/hosts-pool.ts';
 import { type Moved, moveLedger, undoMove } from '../../store/ledger/upkeep/move-ledger.ts';
 
-/** Moves the record, or only tries to. Rejects with a `ConfigError` of one line. */
+/** Moves the record, or does a dry run. Rejects with a `ConfigError` whose message is one line. */
 export async function moveRecord(
   { dataDir, databaseUrl }: MoveConfig,
   isDryRun: boolean,
@@ -15,7 +15,7 @@ export async function moveRecord(
   return { ...moved, seconds: Math.round(performance.now() - startedAt) / 1000 };
 }
 
-/** Takes a move back. Rejects with a `ConfigError` of one line. */
+/** Undoes a move: the embedded ledger is the record again. Rejects with a `ConfigError` of one line. */
 export async function undoMovedRecord(
   { dataDir, databaseUrl }: MoveConfig,
   isForced: boolean,
@@ -24,7 +24,7 @@ export async function undoMovedRecord(
   return true;
 }
 
-/** Turns an error into one line for the operator. */
+/** Does the work; turns an error into a `ConfigError` whose message is one line. */
 async function inOneLine<Value>(databaseUrl: string, work: () => Promise<Value>): Promise<Value> {
   try {
     refuseBadAddress(databaseUrl);

@@ -55,7 +55,7 @@ export type AdminOptions = {
 /** Longest wait of a stop for requests in flight, in milliseconds. */
 const IN_FLIGHT_WAIT_MS_MAX = 3000;
 
-/** First offers of a process that offers nothing. */
+/** Stands for the first offers in a process that offers nothing. */
 const NO_OFFERS = { excludedIn: () => new Set<string>() };
 
 /** Starts the process; rejects when it cannot listen on the address, or a store refuses its setting. */

@@ -1,6 +1,6 @@
-// The background work, which no request waits for: it records check-ins, drives plans, sends notifications
-// and mails, and sweeps old rows. It runs in the serving process, or in its own process, where it does not
-// slow serving.
+// The background work, which no request waits for: records check-ins, drives plans, sends notifications and
+// mails, and deletes old rows. It runs in the serving process, or in its own process, where it does not slow
+// serving.
 
 import { CheckInDrain, QueueLength, StreamShare } from '../../fleet/check-in-drain.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';
@@ -70,7 +70,7 @@ export async function composeBackground(
 }
 
 type BackgroundParts = Pick<Fleet, 'labels' | 'clock'> & {
-  /** Ledger and propagation with which plans change releases, as callers do. */
+  /** Ledger and propagation with which plans change releases, the same as for calls of clients. */
   readonly changes: { readonly ledger: Ledger; readonly propagate: PropagateChange };
   readonly secrets: Secrets;
 };
@@ -125,7 +125,7 @@ export function assembleBackground(
       labelFeed.start();
       sweeper.start();
     },
-    /** Stops within seconds. First drains a memory engine into the ledger: it ends with this process. */
+    /** Stops within seconds. Drains a memory engine into the ledger, as the engine ends with the process. */
     async stop() {
       void planWatch.stop();
       await Promise.all([plans.stop(), deliveries.stop()]);

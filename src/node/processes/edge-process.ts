@@ -1,5 +1,5 @@
-// The process of an edge: a node without stores, which follows a service and decides as it does. It answers
-// devices with the same parts as every node.
+// The process of an edge: a node without stores, which follows a service and makes the same decisions. It
+// answers devices with the same parts as every node.
 
 import { join } from 'node:path';
 import { Unavailable } from '../../contract/store-fault.ts';
@@ -70,8 +70,8 @@ import { watchStore } from '../assemble/watch-stores.ts';
 import { build } from '../version.ts';
 
 /**
- * Milliseconds between two comparisons of clocks, each of which costs the upstream as much as a following
- * call. A stopwatch drifts by less than a millisecond in that time.
+ * Milliseconds between two comparisons of clocks. Each costs the upstream as much as a call for the index,
+ * and a stopwatch drifts by less than a millisecond in that time.
  */
 const CLOCK_INTERVAL_MS = 15_000;
 /** Longest wait of a start for the upstream; then the edge starts with the snapshots on its disk. */
@@ -106,7 +106,7 @@ export async function composeEdge(config: EdgeConfig, log: Log) {
   fleet.start();
   stores.recorded.start();
   work.labelFeed.start();
-  // Once the upstream has shown its record: check-ins and failures belong to that record.
+  // Only after the upstream has named its record, because check-ins and failures belong to a record.
   void stores.follower.first.then(() => {
     work.checkInSender.start();
     work.failureSender.start();
@@ -117,7 +117,7 @@ export async function composeEdge(config: EdgeConfig, log: Log) {
     port: servers.main.port,
     /** Port of the admin address; undefined without ADMIN_LISTEN. */
     adminPort: servers.admin?.port,
-    /** Makes the edge not ready, and each reply its connection's last; it still accepts connections. */
+    /** Makes the edge not ready, and each reply the last of its connection; still accepts connections. */
     drain() {
       devices.readiness.drain();
       devices.traffic.endConnections();
@@ -158,7 +158,7 @@ function assembleWork(
     ageMs: () => journal.ageMs,
   });
   const feed = new LabelFeed({ ledger, engine, log });
-  // Follows changes once this edge has labels that they may concern.
+  // Follows changes only once this edge has labels that may change.
   const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
   const onFault = (error: unknown) => {
     metrics.faults.add('hand-over');
@@ -267,7 +267,7 @@ async function closeStores(stores: EdgeStores, work: Work): Promise<void> {
     ...[checkInSender.stop(), failureSender.stop()],
     stores.follower.stop(),
   ]);
-  // Ends the calls that both may be waiting for.
+  // Ends the calls that the senders and the follower may be waiting for.
   await stores.ledger.close();
   await stopped;
   await Promise.all([stores.journal.close(), stores.failureJournal.close()]);
@@ -296,10 +296,10 @@ type EdgeStoresOptions = Pick<StoresOptions, 'log' | 'metrics' | 'tracing'> & {
 const BYTES_PER_MB = 1024 * 1024;
 /** Journals, each in a directory of its name. */
 const JOURNALS = ['check-ins', 'failures'] as const;
-/** Size of the journal of failures, enough for some hundred thousand. */
+/** Maximum size of the journal of failures, enough for some hundred thousand. */
 const FAILURES_MB = 64;
 
-/** Why the edge does not follow what answers at its upstream's address. */
+/** Why the edge does not follow the service that answers at its upstream's address. */
 const REFUSED: Readonly<Record<IndexRefusal, string>> = {
   foreign: 'what answers as the upstream is of another record, and is not followed',
   replayed: 'what answers as the upstream is behind what this edge knows, and is not followed',
@@ -377,7 +377,7 @@ async function openDirectory(
 }
 
 /**
- * Ends the process by an uncaught error: another edge would write the same files, and each would lose
+ * Ends the process by an uncaught error, because another edge writes the same files now, and each would lose
  * check-ins of the other.
  */
 function onLockLost(): void {
@@ -416,7 +416,7 @@ function openUpstream(
     },
   });
   let lastFailure: unknown;
-  /** Since when the upstream refuses the token, but for silences in between. */
+  /** Time since which the upstream refuses the token (RFC 3339); calls without an answer do not reset it. */
   let tokenRefusedAt: string | undefined;
   const follower = new Follower({
     client,

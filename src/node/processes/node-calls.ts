@@ -1,5 +1,5 @@
-// Calls between the processes of a node: the port, readiness, metrics, settings and changes. Also starts the
-// background process.
+// Calls between the processes of a node: readiness, metrics, settings and changes. Also starts the background
+// process and checks that the port is free.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -47,7 +47,7 @@ export class NodeCalls {
     return undefined;
   }
 
-  /** Returns as soon as one process is ready, because the node then is, too. */
+  /** Returns as soon as one process is ready, because then the node is ready, too. */
   private async readReadiness(): Promise<ProcessReadiness> {
     const asked = this.serving.map(async (each) => {
       const answer = (await each.readReadiness(READINESS_MS_MAX)) ?? NONE_READY;
@@ -59,7 +59,7 @@ export class NodeCalls {
     } catch (error) {
       const reasons = error instanceof AggregateError ? error.errors : [];
       const told = reasons.flatMap((each) => (each instanceof NotReady ? [each.answer] : []));
-      // The answer of a process says more than the silence of another.
+      // The answer of one process is more informative than the silence of another.
       return told.find((answer) => answer !== NONE_READY) ?? NONE_READY;
     }
   }
@@ -75,7 +75,7 @@ class NotReady extends Error {
   }
 }
 
-/** Longest stop. The process may leave work: another one takes over the check-ins that it did not record. */
+/** Longest stop. The process may leave check-ins unrecorded: another one takes them over. */
 const STOP_MS_MAX = 2000;
 
 /**
@@ -108,7 +108,7 @@ export function startBackgroundProcess(
 /**
  * Checks that a port is free, because a second service would silently share it and get half of the traffic.
  * Returns the port, or a free one for 0; rejects when it is in use or the host is not this machine's. The
- * port is held only during the check; afterwards the first process that listens keeps other services from it.
+ * check occupies the port only while it runs; afterwards the first process that listens does.
  */
 export async function claimPort(host: string, port: number): Promise<number> {
   const server = createServer();
@@ -127,7 +127,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
 // Calls of a process to the supervisor, with limits of time and number, so that a hung supervisor blocks
 // nothing.
 
-/** Longest waits for an answer: twice the time that the supervisor gives the processes that it asks. */
+/** Longest waits for an answer: twice as long as the supervisor waits for the processes that it calls. */
 const SUM_MS_MAX = 1000;
 const LINK_MS_MAX = 2000;
 /** Maximum number of unanswered notifications. */
@@ -149,7 +149,7 @@ export class NodeLink {
     };
   }
 
-  /** Reads the metrics of all processes of the node as text; undefined if they are late. */
+  /** Reads the metrics of all processes of the node as text; undefined if they do not come in time. */
   async metrics(): Promise<string | undefined> {
     const answer = await this.summing.ask();
     return typeof answer === 'string' ? answer : undefined;
@@ -228,8 +228,8 @@ export class NodeMetrics {
   }
 }
 
-// Settings that change while a node runs. The process that gets the operator's signal reads the files; every
-// other process gets the settings from it, even one that starts later, so that all use the same ones.
+// Settings that change while a node runs. The process that gets the operator's signal reads the files, and
+// sends the settings to every other process, even one that starts later, so that all use the same.
 
 /** Longest wait for a process to use new settings. */
 const SETTINGS_MS_MAX = 5000;

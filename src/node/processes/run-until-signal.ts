@@ -8,7 +8,7 @@ import { type Config, ConfigError, readConfig, readNearSettings } from '../../se
 import { composeEdge } from './edge-process.ts';
 import type { RunningService } from './start-service.ts';
 
-/** Service as far as signals need it. */
+/** Part of a service that the handlers of signals use. */
 type Running = Parameters<ReturnType<typeof stopOnSignal>>[0] &
   Parameters<ReturnType<typeof reloadOnSignal>>[0];
 
@@ -26,7 +26,7 @@ export async function runUntilSignal<Settings extends Config, Service extends Ru
   const running = stopOnSignal(config, log);
   const reloading = reloadOnSignal(log);
   const service = await start(config, log).catch((error: unknown) => {
-    // A wrong setting is told once, on stderr; anything else is a bug, whose place must be known.
+    // A wrong setting is reported once, on stderr. Anything else is a bug, whose stack must be logged.
     log[error instanceof ConfigError ? 'debug' : 'fatal']({ err: error }, 'cannot start');
     const reason = error instanceof Error ? error.message : String(error);
     process.stderr.write(`sluice: ${reason.replace(/\s+/g, ' ')}\n`);
@@ -47,8 +47,7 @@ function tellNearSettings(log: Log): void {
 
 /**
  * Listens for SIGHUP, which would otherwise end the process, to reload the settings' files. Returns a
- * function to call with the started service; it also handles an earlier signal. Settings that cannot be used
- * are logged and change nothing.
+ * function to call with the started service, which also handles an earlier signal.
  */
 function reloadOnSignal(
   log: Log,
@@ -65,7 +64,7 @@ function reloadOnSignal(
   };
 }
 
-/** Reloads a service's settings one time after another; signals during a reload share the next one. */
+/** Reloads a service's settings, one reload at a time; signals during a reload share the next one. */
 class Reloading {
   private present: Config;
   private isRunning = false;

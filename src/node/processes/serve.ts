@@ -1,4 +1,4 @@
-// Runs the service: reads the settings, starts it, prints to the terminal and stops on a signal.
+// Runs the service: reads the settings, starts it, prints a welcome to the terminal, and stops on a signal.
 
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,10 +19,10 @@ import { hasOwnSecrets } from '../assemble/secrets.ts';
 import { runUntilSignal } from './run-until-signal.ts';
 import { type RunningService, startService } from './start-service.ts';
 
-/** Maximum number of questions whether the service is set up; the ledger may not be reachable yet. */
+/** Maximum number of checks whether the service is set up; the ledger may not be reachable at once. */
 const SET_UP_CHECKS_MAX = 300;
 const SET_UP_CHECK_INTERVAL_MS = 1000;
-/** Bounds of a question and its answer: another program may listen where the service does. */
+/** Bounds of a check and its answer, because another program may listen at the console's address. */
 const SESSION_MS_MAX = 5000;
 const SESSION_BYTES_MAX = 1024 * 1024;
 
@@ -53,7 +53,7 @@ function readSettings(): Config {
   }
 }
 
-/** Base URL of the console for people, and the one under which this machine reaches it. */
+/** `address`: base URL of the console for people. `reachable`: the one by which this machine reaches it. */
 type ConsoleAddress = { readonly address: string; readonly reachable: string };
 
 function consoleOf(service: RunningService, config: Config): ConsoleAddress {
@@ -64,7 +64,7 @@ function consoleOf(service: RunningService, config: Config): ConsoleAddress {
   return { address: consoleUrlOf(config) ?? fallback, reachable };
 }
 
-/** Returns whether the service is set up; undefined if it does not say so in five minutes. */
+/** Returns whether the service is set up; undefined if it does not answer within five minutes. */
 async function isSetUpAt({ reachable }: ConsoleAddress): Promise<boolean | undefined> {
   for (let check = 0; check < SET_UP_CHECKS_MAX; check++) {
     const session = await askSession(reachable);
@@ -82,8 +82,8 @@ async function isEmpty({ reachable }: ConsoleAddress, config: Config): Promise<b
 }
 
 /**
- * Asks the console API as a browser would, because every process that has it can answer. Undefined if it does
- * not, or not well.
+ * Calls the console API as a browser would, because any process that serves the API can answer. Returns
+ * undefined if there is no answer, or a refusal.
  */
 async function askSession(
   base: string,
@@ -121,7 +121,7 @@ function hasAdminToken(config: Config): boolean {
   return config.adminTokens.length > 0 || hasOwnSecrets(config);
 }
 
-/** Returns a row of the welcome for a slower HTTP engine that nobody asked for; '' for every other one. */
+/** Returns a row of the welcome about a slower HTTP engine that no setting asks for; '' for any other. */
 function engineRow(engine: HttpEngine, config: Config): string {
   const { cost, faster } = costOf(engine, config);
   if (faster === undefined) return '';
@@ -132,10 +132,10 @@ function engineRow(engine: HttpEngine, config: Config): string {
 }
 
 type Welcome = {
-  /** Whether the service has no account yet, and no organization. */
+  /** Whether the service is not set up yet (`isNew`), and whether it has no organization (`isEmpty`). */
   readonly isNew: boolean;
   readonly isEmpty: boolean;
-  /** Row that tells of a slower HTTP engine, or ''. */
+  /** Row about a slower HTTP engine, or ''. */
   readonly engine: string;
 };
 

@@ -63,7 +63,7 @@ type ServingOptions = {
   readonly fleet: Fleet;
   /** Reads the text of `/metrics`. */
   readonly readMetrics: ReadMetrics;
-  /** Returns the base URL of the service; only requests call it: it is unknown until the port is open. */
+  /** Returns the base URL of the service. Only requests call it, as it is unknown until the port is open. */
   readonly address: () => string;
   /** Number of this serving process; undefined for a single process. */
   readonly worker: number | undefined;
@@ -91,7 +91,7 @@ function assembleServing(options: ServingOptions) {
   const parts = { ...devices, rareLog, guarded, propagate, keyUses, edgeRoutes: followed.routes };
   return {
     ...assembleHandlers(options, parts),
-    /** Starts to follow changes of other nodes. */
+    /** Starts following changes of other nodes. */
     start() {
       // Before the first request: an announcement that arrives while a channel loads must not be missed.
       refresher.start(options.stores.engine);
@@ -109,7 +109,7 @@ function assembleServing(options: ServingOptions) {
     follow: (changes: readonly ChannelRevision[]) => followChanges(catalogs, changes),
     /** Returns whether this process can decide, and which stores it lacks. */
     state: () => health.state(),
-    /** Makes this process not ready, and each reply its connection's last; it still accepts connections. */
+    /** Makes this process not ready, and each reply the last of its connection; still accepts connections. */
     drain() {
       readiness.drain();
       traffic.endConnections();
@@ -121,7 +121,7 @@ function assembleServing(options: ServingOptions) {
 type Parts = DeviceSide & {
   readonly edgeRoutes: readonly Route[];
   readonly rareLog: RareLog;
-  /** Ledger for clients' calls; it is recovered before a change if it went back. */
+  /** Ledger for clients' calls; a change recovers it first if it went back. */
   readonly guarded: Ledger;
   readonly propagate: PropagateChange;
   readonly keyUses: KeyUses;
@@ -318,7 +318,7 @@ export async function composeService(
   };
 }
 
-/** Listens; `sharedPort` is the one that other processes listen on as well. */
+/** Listens on the service's port, `sharedPort` if several processes share it, and on the admin address. */
 async function startServers(
   front: Pick<ServerOptions, 'engine' | 'connectionLimit'>,
   config: Config,

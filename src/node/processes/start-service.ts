@@ -35,7 +35,7 @@ export type RunningService = {
   readonly port: number;
   /** Port of the admin address; undefined without ADMIN_LISTEN. */
   readonly adminPort: number | undefined;
-  /** Makes the service not ready, and each reply its connection's last; it still accepts connections. */
+  /** Makes the service not ready, and each reply the last of its connection; still accepts connections. */
   drain(): void | Promise<void>;
   /**
    * Uses the settings that may change at run time: secrets, and addresses of the stores. Resolves when every
@@ -61,7 +61,7 @@ export async function startService(config: Config, log: Log): Promise<RunningSer
   };
 }
 
-/** Service whose processes serve with the engine that it was given. */
+/** Running service without `engine`, which `startService` adds. */
 type StartedService = Omit<RunningService, 'engine'>;
 
 function startProcesses(config: Config, log: Log, engine: HttpEngine): Promise<StartedService> {
@@ -113,15 +113,15 @@ async function serveBesideBackground(
 // ADMIN_LISTEN, the admin process; restarts those that end or hang; stops all of them. Serves no requests
 // itself.
 
-/** Longest wait for a worker to drain or to close its port; a busy one does so later. */
+/** Longest wait for a worker to drain or to close its port; a busy worker finishes later. */
 const CLOSE_MS_MAX = 500;
-/** Longest stop of a worker or the admin process: above their own limits, below that of main.ts. */
+/** Longest stop of a worker or the admin process: above their own limits, below the 9 s of the whole stop. */
 const STOP_MS_MAX = 8000;
 
 /**
  * Starts `config.workers` serving processes, the admin process and the background process; resolves when all
- * but the last are ready. Rejects when a port is taken, or when a process ends before it was ready for the
- * first time.
+ * but the background process are ready. Rejects when a port is taken, or when a process ends before it was
+ * ready for the first time.
  */
 async function startSupervisor(
   config: Config,
@@ -171,7 +171,7 @@ async function startSupervisor(
   };
 }
 
-/** Starts a process; rejects with a `ConfigError` of its reason, which is one line. */
+/** Starts a process. Rejects with a `ConfigError` whose message is the process's own reason, one line. */
 async function startTold(started: SupervisedProcess): Promise<void> {
   try {
     await started.start();

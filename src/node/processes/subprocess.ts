@@ -91,12 +91,12 @@ async function startAdmin(
   });
 }
 
-/** Starts the background work, without loading the modules that serve requests, which take memory. */
+/** Starts the background work. Does not load the modules that serve requests, because they take memory. */
 async function startBackground(config: Config, log: Log): Promise<Running> {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {
-    // The process still works, but may delay serving processes.
+    // The process works at normal priority, too, but may delay serving processes.
     log.warn({ err: error }, 'the priority of the background work could not be lowered');
   }
   const { composeBackground } = await import('./background-process.ts');

@@ -47,7 +47,8 @@ export class SupervisedProcess {
       program: {
         modulePath: modulePath(),
         args,
-        // Only one process can listen on a debugger's port; other flags, such as the heap's, are passed on.
+        // Only one process can listen on a debugger's port. Other flags, such as the heap size, are passed
+        // on.
         options: { execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')) },
       },
       stopMsMax,
@@ -99,7 +100,7 @@ export class SupervisedProcess {
 
   /**
    * Sends a notification or settings; resolves when they apply, or after `waitMsMax`. A process with
-   * `UNANSWERED_MAX` unanswered ones hangs and gets no more.
+   * `UNANSWERED_MAX` unanswered calls hangs, and gets no more.
    */
   async tell(notification: NodeNotification | Settings, waitMsMax: number): Promise<void> {
     if (this.unanswered >= UNANSWERED_MAX) return;
@@ -248,7 +249,7 @@ export class Watchdog {
 
   private ask(watch: Watch): void {
     watch.isAsked = true;
-    // The end of a child also answers the call; the next child has its own watch.
+    // The call also ends when the child ends; the next child has its own watch.
     void watch.child?.call('ping').then(() => {
       watch.hasAnswered = true;
       watch.isAsked = false;
