@@ -23,9 +23,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/**
- * Returns whether the value is a URL of Redis, Sentinels or a cluster, whose later nodes may be `host:port`.
- */
+/** Returns whether the value is a URL of Redis or Sentinels, or a cluster's list (URL, host:port, …). */
 export function isRedisAddress(value: string): boolean {
   if (splitHosts(value).every((address) => isUrl(address, SENTINEL_SCHEMES))) return true;
   const parts = value.split(',').map((part) => part.trim());

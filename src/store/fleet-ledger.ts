@@ -133,7 +133,7 @@ export type PurgedDevices = {
   readonly place: PurgePlace;
 };
 
-/** Number of requests of an app that named their device by a mistaken id of one kind. */
+/** Number of times that requests of an app named a device by a mistaken id of one kind. */
 export type MistakenIdCount = {
   readonly appId: string;
   readonly kind: MistakenId;

@@ -35,7 +35,7 @@ export type CachedLabels = {
 
 /**
  * Milliseconds until a note ends: longer than a process remembers that it noted labels, so that a device
- * whose check-ins wait for the ledger renews it. It also ends if its labels are lost with a process.
+ * whose check-ins wait for the ledger renews it. Notes that no process records end so as well.
  */
 export const LABEL_NOTE_LIFETIME_MS = 900_000;
 

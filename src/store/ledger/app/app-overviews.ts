@@ -53,20 +53,20 @@ type OwnRelease = {
   readonly followed: boolean;
 };
 
-/** What a decision needs of a release besides the fields of the list. */
+/** Fields of a release that a decision needs besides those of the list. */
 type Contents = { readonly targets: Targeting | null; readonly artifacts: readonly Artifact[] };
 
 type Place = { readonly app: AppState; readonly channel: ListedChannel };
 
-/** Channel with the releases that its standing is found from. */
+/** Channel with the releases from which its standing follows. */
 type Examined = Place & {
   readonly newest: OwnRelease | undefined;
   readonly releases: readonly OwnRelease[];
 };
 
 /**
- * Number of published releases that are examined below the highest one for every device: platforms which that
- * one has no file for are served one of them. The page of the channel examines all.
+ * Number of published releases that are examined below the highest one that goes to every device: a platform
+ * for which that one has no file is served one of them. The page of the channel examines all.
  */
 const EXAMINED_BELOW = 9;
 const EXAMINED_MAX = 30;

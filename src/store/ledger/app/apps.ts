@@ -89,8 +89,8 @@ const COLUMNS = columns<AppState>({
 });
 
 /**
- * Renames an app, given by ref or id, archives it, or brings it back, under an exclusive lock, which every
- * transaction waits for that adds a release or a channel to the app. A change without effect writes no audit
+ * Renames an app, given by ref or id, archives it, or restores it, under an exclusive lock. Every transaction
+ * that adds a release or a channel to the app waits for this lock. A change without effect writes no audit
  * entry.
  */
 export function updateApp(

@@ -18,8 +18,8 @@ import { IS_TOLD } from '../fleet/mistaken-ids.ts';
 /** Number of releases per channel that are looked at, the newest ones. */
 const RELEASES_LOOKED_AT = 10;
 /**
- * Days for which an edge that was refused is listed: nothing tells when it stops asking. One of all
- * organizations is the operator's to mend.
+ * Days for which a refused edge is listed: nothing reports when it stops asking. An edge of all organizations
+ * is not listed: the operator has to act.
  */
 const EDGE_DAYS = 7;
 
@@ -28,7 +28,7 @@ const PLACE = `
   FROM apps JOIN channels ON channels.app_id = apps.id
   WHERE apps.organization_id = $1 AND apps.archived_at IS NULL`;
 
-/** Time of the newest audit entry of a release whose action begins so, in rows with these names. */
+/** Time of the newest audit entry of a row's release that fulfils a condition on its action. */
 const lastChange = (action: string) => `(
   SELECT max(at) FROM audit_entries
   WHERE organization_id = $1 AND subject = place.app || '/' || place.channel || '@' || releases.version

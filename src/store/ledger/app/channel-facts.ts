@@ -40,7 +40,7 @@ const PLANS = `
   JOIN releases ON releases.id = rollout_plans.release_id
   WHERE apps.id = ANY ($1::text[]) AND rollout_plans.status IN ('scheduled', 'running', 'held')`;
 
-/** Reads the facts of channels, in the order of these. Of several open plans that of the highest version. */
+/** Reads the facts of channels, in the order of `places`; of several open plans, the highest version's. */
 export async function readChannelFacts(
   sql: Sql,
   places: readonly Place[],

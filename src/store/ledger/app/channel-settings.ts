@@ -20,8 +20,8 @@ import type { Sql } from '../database/database.ts';
 /**
  * Changes a channel's policy: stores it, the new revision and the audit entry in one transaction under the
  * channel's lock; a change without effect writes nothing. A channel to be followed must belong to the same
- * app and must not follow this one, directly or through others. It is locked as well: a concurrent change of
- * it has either committed before, or finds the new follower.
+ * app and must not follow this one, directly or through others. The followed channel is locked as well: a
+ * concurrent change of it has either committed before, or finds the new follower.
  */
 export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace> = {
   async lock(sql, { scope, input: { app, channel: name, change }, known }) {
@@ -84,7 +84,7 @@ async function leadsTo(sql: Sql, from: string, to: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns what these settings of a locked channel leave open. */
+/** Returns findings about ways around approvals that these settings of a locked channel leave open. */
 async function findOpenDoors(
   sql: Sql,
   { id, app, name }: LockedChannel,
@@ -98,7 +98,7 @@ async function findOpenDoors(
   return openDoors({ name, approvals, follows }, others);
 }
 
-/** Returns whether some devices below the minimum version of these settings get no release that meets it. */
+/** Returns a finding if devices below the minimum version of these settings get no release that meets it. */
 async function findUnmetMinimum(
   sql: Sql,
   { id, app }: LockedChannel,

@@ -129,7 +129,7 @@ type ChecksRule = {
 };
 
 /**
- * Records checks like `recordCheckIns`, but rejects new devices beyond `bounds` in their minute, which is
+ * Records checks like `recordCheckIns`, but rejects new devices beyond `bounds` per minute. The minute is
  * that of the check-in's time, at most an hour ago. New devices are recorded and counted in one transaction,
  * so repeated check-ins count once. Devices for which `isRecorded` is true are not looked up. A caller that
  * caches what it recorded gives its name as `writer`.
@@ -187,9 +187,9 @@ const WRITER_COLUMNS = columns<DeviceWriter>({
 });
 
 /**
- * Reads the last writer of each of these parts, after waiting for the shared lock of each, and so for
- * transactions that record them now: what is recorded for waiting callers after the answer has a later time
- * than it.
+ * Reads the last writer of each of these parts. Waits for the shared lock of each part, and so for the
+ * transactions that are writing it: devices that are recorded for waiting callers after the answer have a
+ * later time than the answer.
  */
 export async function readWriters(
   sql: Sql,
@@ -208,8 +208,8 @@ const DEVICE_COLUMNS = columns<DeviceName>({
 
 /**
  * Reads which devices of these parts were recorded for waiting callers, after the number in `since` of each
- * part; undefined when there are more than `limit`. Goes back two hours. Numbers are assigned under the lock
- * of the part, so none appears below one that was read.
+ * part; undefined when there are more than `limit`. Such records go back two hours. Numbers are assigned
+ * under the lock of the part, so none appears below one that was read.
  */
 export async function readAwaited(
   sql: Sql,

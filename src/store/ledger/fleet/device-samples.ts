@@ -9,7 +9,7 @@ import { parseLabels } from './labels.ts';
 
 /** Number of devices that make a sample; a fleet of at most as many is counted one by one. */
 export const SAMPLE_DEVICES = 20_000;
-/** Maximum number of rows to read for a sample, because most devices may not have been seen for long. */
+/** Maximum number of rows to read for a sample, because most of them may be devices not seen for long. */
 const LOOKED_AT_MAX = 100_000;
 /** Target number of devices per statement. */
 const STATEMENT_DEVICES = 2000;
@@ -110,15 +110,15 @@ function deviceOf({ version, arch, client, bundle, labels, ...device }: Item): S
   };
 }
 
-/** Minimum number of devices for an estimate. */
+/** Minimum number of devices that a sample by table pages is expected to have. */
 const SAMPLE_DEVICES_MIN = 2000;
 
 /**
  * Returns a sample of an app's devices, for counts on columns without an index, which would slow every
  * check-in: `from` is a table expression named `devices`, for statements whose $1 is the app's id; `total` is
  * the number of the app's devices. A small fleet is its own sample (`isWhole`). A large one is sampled by
- * table pages, the same each time; where those hold too few of the app's devices, by the first devices in the
- * order of ids.
+ * table pages, the same each time; if these would have too few of the app's devices, its first devices by id
+ * are the sample.
  */
 export async function fleetSample(sql: Sql, appId: string) {
   const [size] = await sql.query<{ total: number; pages: number }>(

@@ -212,8 +212,8 @@ const LAST_LOOKED_AT = `
   SELECT device_id AS "deviceId" ${lookedAt('$4', '$5', '$6')} OFFSET ${LOOKED_AT_MAX - 1} LIMIT 1`;
 
 /**
- * Returns the ids between which all devices lie whose id begins with the text; none, so that the whole fleet
- * is searched for the text, if no id begins with it. Ids are ordered by bytes: the primary key finds them.
+ * Returns the range of ids that begin with the text. If no id does, returns nulls, so that the whole fleet is
+ * searched for the text. Ids are ordered by bytes, so that the primary key finds them.
  */
 async function idRange(
   sql: Sql,
@@ -261,7 +261,7 @@ export async function listDevices(
 
 /**
  * Counts the devices that a filter matches, without its cursor: one by one in a small fleet, else in a
- * sample. An id in a large fleet is in no sample.
+ * sample. With an id, `devices` is null in a large fleet: a sample says nothing about single devices.
  */
 export async function countDevices(
   sql: Sql,
@@ -367,7 +367,7 @@ export function purgeDevices(
   });
 }
 
-/** Counts the devices that `purgeDevices` would delete in one call, and tells how far it looked. */
+/** Counts the devices that `purgeDevices` would delete in one call, and returns how far it looked. */
 export async function countPurgeable(
   sql: Sql,
   purge: DevicePurge,

@@ -12,11 +12,11 @@ import type { Database, Sql } from '../database/database.ts';
 const KEY_BYTES = 32;
 
 /**
- * Erases a device: its row, labels, history, offers and failures. The counts of hours, days and months keep
- * it, those of the present and the health of releases do not. Check-ins from a queue with a time up to
- * `slackMs` from now on count as received before, and do not bring it back.
+ * Erases a device: its row, labels, history, offers and failures. It stays in the counts of past hours, days
+ * and months, but not in the present counts or in the health of releases. Queued check-ins with a time up to
+ * `slackMs` from now count as sent before the erasure, and do not bring the device back.
  *
- * One transaction has the erasure and its audit entry, which has the keyed hash of the id. The actor's right
+ * The erasure and its audit entry, which has a keyed hash of the id, are one transaction. The actor's right
  * is read first, because the lock of the device's part is held from the deletion to the commit.
  */
 export function eraseDevice(
@@ -48,7 +48,7 @@ export function eraseDevice(
   });
 }
 
-/** Forgets up to `rowsMax` erasures from before a time that no check-in is older than; returns how many. */
+/** Deletes up to `rowsMax` erasures older than `before`, which no check-in precedes; returns how many. */
 export async function forgetErasures(sql: Sql, before: string, rowsMax: number): Promise<number> {
   const rows = await sql.query(
     `DELETE FROM erased_devices WHERE ctid = ANY (ARRAY (

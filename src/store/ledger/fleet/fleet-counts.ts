@@ -296,7 +296,7 @@ export async function sweepFleet(
 }
 
 /**
- * Deletes at most `rowsMax` version changes beyond the number that the ledger keeps per device, among ten
+ * Deletes at most `rowsMax` version changes beyond the number that the ledger keeps per device. Examines ten
  * times as many, beginning where the previous call ended. Returns how many it deleted.
  */
 export async function trimHistories(sql: Sql, history: number, rowsMax: number): Promise<number> {

@@ -1,5 +1,5 @@
-// SQL of labels: those of some devices, and which changed, in the order of the changes, which nodes poll
-// for what they missed.
+// SQL of labels: those of given devices, and the changes of labels in their order, which nodes poll to learn
+// what they missed.
 
 import { storableText } from '../../../contract/text.ts';
 import type { Labels } from '../../../domain/decision/targeting.ts';
@@ -16,10 +16,10 @@ type Change = [string, string, number, number, string];
 /**
  * Reads at most `limit` label changes after a position of the present epoch, in one consistent read;
  * undefined reads only the newest position. Once a reader has seen a position, no lower one appears: writers
- * of several parts of the fleet commit side by side, in another order than that of the positions, so this
- * reads up to the one after which none can come any more. A device is there once, with its latest change; an
- * index has only the devices whose labels changed. Positions fit into a double for longer than any fleet can
- * change.
+ * of several parts of the fleet commit side by side, in another order than that of their positions, so this
+ * reads up to the settled position, below which no change can appear any more. A device is listed once, with
+ * its latest change; an index has only the devices whose labels changed. Positions fit into a double for
+ * longer than any fleet can change.
  */
 export async function readLabelChanges(
   sql: Sql,
@@ -102,8 +102,8 @@ export async function readLabels(
 // database. A driver that parsed the JSON itself would lose a key such as `__proto__`.
 
 /**
- * Returns the text of labels that are written; null when there are none. A label that was sent before the
- * rest is an array of its value and its time in milliseconds since 1970.
+ * Returns labels as text for the recording functions; null when there are none. A label with a time of its
+ * own, because it was sent before the rest, becomes an array of value and time (milliseconds since 1970).
  */
 export function labelsText(
   labels: Labels | undefined,

@@ -1,4 +1,4 @@
-// SQL of ids that many devices share by mistake: how often each app's devices sent which kind.
+// SQL of ids that many devices share by mistake: how often each app's requests had which kind.
 
 import { LIMIT } from '../../../contract/limit.ts';
 import type { MistakenId } from '../../../contract/ref.ts';
@@ -6,12 +6,12 @@ import type { MistakenIdCount } from '../../fleet-ledger.ts';
 import { isoText } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 
-/** Condition for rows of `mistaken_ids` that are still told: of a kind that came lately. */
+/** Condition for rows of `mistaken_ids` that are still reported: the kind occurred lately. */
 export const IS_TOLD = `last_at > clock_timestamp() - interval '${LIMIT.mistakenIdToldMs} milliseconds'`;
 
 /**
- * Adds to the counts of mistaken ids, in one statement, in the same order on every node. A count begins anew
- * after a week in which it did not rise; counts of unknown apps are dropped.
+ * Adds to the counts of mistaken ids in one statement, which locks rows in the same order on every node. A
+ * count begins anew after a week in which it did not rise; counts of unknown apps are dropped.
  */
 export async function recordMistakenIds(
   sql: Sql,

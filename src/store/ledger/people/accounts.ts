@@ -37,9 +37,9 @@ export async function hasAccounts(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Returns whether the service has an account and an organization, of which neither is ever removed; until
- * then the admin token sets up. An account alone is that of a person whom a provider let in, and who has no
- * right.
+ * Returns whether the service has an account and an organization, neither of which is ever removed; until
+ * then, the admin token sets the service up. An account alone is that of a person whom a provider let in, and
+ * has no right.
  */
 export async function isSetUp(sql: Sql): Promise<boolean> {
   const rows = await sql.query(
@@ -48,7 +48,7 @@ export async function isSetUp(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Returns the new account; undefined if the email has one. Waits for a transaction that inserts it too. */
+/** Returns the new account; undefined if the email has one. Waits for transactions that insert it, too. */
 export async function insertAccount(sql: Sql, account: NewAccount): Promise<Account | undefined> {
   const { email, name, passwordHash } = account;
   const id = newId('acc');
@@ -108,7 +108,7 @@ export async function storePassword(
   return stored.passwordNumber;
 }
 
-/** Entries of the audit that a new link writes. */
+/** Action of the audit entry of a new link. */
 const MADE = { reset: 'account.reset-password', recovery: 'account.recover' } as const;
 
 /**
@@ -146,7 +146,7 @@ async function findLinked(
   return member ?? fail('unknownMember');
 }
 
-/** Returns whether an account is a member of an organization. */
+/** Returns whether an account is a member of any organization. */
 export async function hasMembership(sql: Sql, accountId: string): Promise<boolean> {
   const rows = await sql.query('SELECT FROM memberships WHERE account_id = $1 LIMIT 1', [
     accountId,
@@ -154,7 +154,7 @@ export async function hasMembership(sql: Sql, accountId: string): Promise<boolea
   return rows.length > 0;
 }
 
-/** Takes the passkeys and the identities of whoever made an account for an address that was not theirs. */
+/** Deletes the passkeys and identities of an account whose maker may not be the owner of its address. */
 export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
   await sql.query('DELETE FROM oidc_identities WHERE account_id = $1', [accountId]);
   await sql.query('DELETE FROM passkeys WHERE account_id = $1', [accountId]);
@@ -162,8 +162,8 @@ export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
 
 /**
  * Uses up a link: stores the password and ends every session of the account in one transaction. An account
- * without a membership may have been made by somebody else, whom a provider believed the address: they lose
- * it. Deletes the link first, so that only one of several concurrent calls finds it.
+ * without a membership may have been made by somebody to whom the address does not belong: they lose it.
+ * Deletes the link first, so that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
   database: Database,
@@ -191,8 +191,8 @@ type Due = { readonly failures: number | null };
 
 /**
  * Counts failed sign-ins of an account, and writes an audit entry at most once an hour, with the address of
- * the last failure. The row's lock orders nodes, so that one of them writes the entry. The entry of the next
- * sign-in has the failures that are left.
+ * the last failure. The lock on the row orders nodes, so that one of them writes the entry. The audit entry
+ * of the next sign-in includes the failures counted since.
  */
 export async function recordFailedSignIns(
   database: Database,

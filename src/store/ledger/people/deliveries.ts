@@ -1,5 +1,5 @@
-// SQL of sending what was told: leases of destinations, the next message of each, and what came of tries; and
-// mails to people.
+// SQL of sending notifications: leases of destinations, the next message of each, and the outcome of tries;
+// and mails to people.
 
 import { LIMIT } from '../../../contract/limit.ts';
 import type { DeliveryTry, NotificationEvent } from '../../../contract/notification.ts';
@@ -17,24 +17,24 @@ import type { ActorSql } from '../change/atomically.ts';
 import { columns, HAS_RECIPIENT, isoText } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 
-/** Time after the first failure from which a delivery no longer holds up later ones. */
+/** Time after its first failure from which a delivery no longer holds up later ones. */
 const HELD_UP = "interval '10 minutes'";
 const KEPT = `${LIMIT.deliveryKeptMs / 1000} * interval '1 second'`;
-/** Milliseconds beyond which a destination is slow, by the time that its last tries took. */
+/** Milliseconds above which the duration of the last tries (`pace_ms`) makes a destination slow. */
 const SLOW_MS = 2000;
-/** Milliseconds of a try that count at most: a node that stood still measured itself. */
+/** Maximum milliseconds that count of a try: a node that was suspended measures its own pause. */
 const PACE_MS_MAX = 10_000;
 /** Number of tries of a delivery that are kept. */
 const TRIES_MAX = 20;
 
 /**
- * Condition of a waiting delivery that goes its own way. Its first part is that of an index, which has few
- * rows: a receiver that is away fails with one after the other.
+ * Condition of a waiting delivery that holds up no other: a test, one sent again, or one that has failed for
+ * long. Its first part is that of an index, which has few rows: an absent receiver fails one by one.
  */
 const IS_APART = `(is_apart OR first_failed_at IS NOT NULL)
   AND (is_apart OR first_failed_at <= clock_timestamp() - ${HELD_UP})`;
 
-/** Next due delivery of `destination`: the head of its order, or an earlier one that goes its own way. */
+/** Next due delivery of `destination`: the first in order, or an earlier one that holds up no other. */
 const NEXT = `(
   SELECT * FROM (
     (SELECT * FROM notification_deliveries
@@ -59,17 +59,17 @@ const IS_SLOW = `(failing_since IS NOT NULL OR pace_ms > ${SLOW_MS})`;
 const IS_FREE = '(leased_until IS NULL OR leased_until <= clock_timestamp())';
 
 /**
- * Leases destinations with a message that is due to `holder`, as far as its places go. An organization takes
- * a place only while more of that kind are free than it holds: one that could fill all gets half of them, n
- * such get one of n + 1 parts each, and the rest stays free for an organization that comes later. The
+ * Leases destinations that have a due message to `holder`, as far as its free places go. An organization
+ * takes a place only while more of that kind are free than it holds: one that could fill all gets half of
+ * them, n such get one of n + 1 parts each, and the rest stays free for an organization that comes later. The
  * organization with the fewest places comes first, then the one that was served least recently.
  *
- * One statement leases them. What another node leases at the same moment is skipped; whether a message is
- * still due, `nextDelivery` finds under the lease.
+ * One statement leases them, and skips destinations that another node leases at the same moment. Under the
+ * lease, `nextDelivery` checks whether a message is still due.
  *
- * A destination's `place` counts the places of its organization, this one included, and its `turn` those that
- * are taken, this one included. The organization then holds `place - 1` while `free - turn + 1` are free, and
- * more must be free than it holds. Both only rise from turn to turn, so no later one fits where one does not.
+ * A destination's `place` is the number of places of its organization with this one, its `turn` the number of
+ * taken places with this one. Before it, the organization holds `place - 1`, and `free - turn + 1` are free,
+ * which must be more than it holds. Both only rise, so after one that does not fit, none fits.
  */
 export function leaseDestinations(
   sql: Sql,
@@ -149,13 +149,13 @@ const DUE_COLUMNS = columns<DueRow>({
 });
 
 /**
- * Renews the lease of a destination and returns its next message that is due. Undefined without one, or when
- * another node has the lease. Messages come in the order of their events; one that has failed for ten
- * minutes, a test, and one that is sent again hold up no other.
+ * Renews the lease of a destination and returns its next due message; undefined without one, or when another
+ * node has the lease. Messages come in the order of their events; one that has failed for ten minutes, a
+ * test, and one that is sent again hold up no other.
  *
  * The first call for an event fixes what may change later: the organization's name, and `consoleUrl`, the
- * caller's base URL of the console. One statement does it all. It fixes the event where it saw that it was
- * not: when another node has done so meanwhile, the update waits for it, and keeps what that node wrote.
+ * caller's base URL of the console. One statement does it all. It writes both if it read an event without
+ * them; if another node is writing them, the update waits for that node and keeps its values.
  */
 export async function nextDelivery(
   sql: Sql,
@@ -190,14 +190,12 @@ export async function nextDelivery(
   if (row === undefined) return undefined;
   const { eventId, type, timestamp, organizationId, organizationName, data, ...due } = row;
   const organization = { id: organizationId, name: organizationName };
-  // The outbox wrote the data that this type has.
+  // The outbox wrote the data in the shape of this type.
   const event = { id: eventId, type, timestamp, data: { organization, ...data } };
   return { ...due, event: event as NotificationEvent };
 }
 
-/**
- * Gives a leased destination back: the lease ends now; the time says when the destination was last served.
- */
+/** Releases a leased destination: ends the lease now, which is the time at which it was last served. */
 export async function releaseDestination(sql: Sql, id: string, holder: string): Promise<void> {
   await sql.query(
     `UPDATE notification_destinations SET leased_until = clock_timestamp(), lease_holder = NULL
@@ -208,7 +206,7 @@ export async function releaseDestination(sql: Sql, id: string, holder: string): 
 
 /**
  * Records a try of a delivery, and whether its destination works, in one statement, which locks the
- * destination first, as changes of it do. What was dropped meanwhile does not wait again.
+ * destination first, as changes of it do. A delivery that was dropped meanwhile stays so unless it was sent.
  */
 export async function recordTry(
   sql: Sql,
@@ -247,15 +245,15 @@ export async function recordTry(
   );
 }
 
-/** Errors quote what a receiver answered. */
+/** Makes a try storable: its error quotes the receiver's answer. */
 function storable(tried: DeliveryTry): DeliveryTry {
   return { ...tried, error: tried.error === null ? null : storableText(tried.error) };
 }
 
 /**
- * Deletes events that are too old to be told with their deliveries, the oldest first, and mails of no use, in
- * one statement; others delete what it skips. Returns how many it deleted, and how many messages had not been
- * delivered.
+ * Deletes events that are too old to be sent, with their deliveries, the oldest first, and expired mails, in
+ * one statement; skips rows that another node is deleting. Returns how many events and mails it deleted, and
+ * how many messages had not been delivered.
  */
 export async function dropOldMessages(
   sql: Sql,
@@ -283,7 +281,7 @@ export async function dropOldMessages(
   return row ?? { deleted: 0, dropped: 0 };
 }
 
-/** Counts what nodes will send: not the mail of a former member. */
+/** Counts the messages that nodes will send: not those whose recipient may not get mail any more. */
 export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
   const [row] = await sql.query<WaitingMessages>(
     `SELECT count(*)::int AS count,
@@ -300,7 +298,7 @@ export async function countWaitingMessages(sql: Sql): Promise<WaitingMessages> {
 
 // Mails to people.
 
-/** Stores a mail in the transaction of what it tells, so that neither is there without the other. */
+/** Stores a mail in the transaction of the change that it reports, so that both are stored or neither. */
 export async function insertMail(sql: ActorSql, mail: NewMail | undefined): Promise<void> {
   if (mail === undefined) return;
   await sql.query(
@@ -310,8 +308,8 @@ export async function insertMail(sql: ActorSql, mail: NewMail | undefined): Prom
 }
 
 /**
- * Leases mails that are due, invitations last, else the oldest first: people wait for links to a new
- * password, and need news of their account.
+ * Leases due mails in the order of `next_at`, but invitations last: people wait for links to a new password,
+ * and need news of their account.
  */
 export function leaseMails(
   sql: Sql,
@@ -331,7 +329,7 @@ export function leaseMails(
   );
 }
 
-/** Records a try of a mail: forgets one that was sent; the other is due again after `retryInMs`. */
+/** Records a try of a mail: deletes it if it was sent (undefined); else it is due again after `retryInMs`. */
 export async function recordMail(
   sql: Sql,
   id: string,

@@ -1,4 +1,4 @@
-// SQL of what became of the messages to a destination: tests, the list of deliveries, and one sent again.
+// SQL of the messages to a destination: tests, the list of deliveries, and sending one again.
 
 import type { DeliveryPage } from '../../../contract/console.ts';
 import { type Failure, fail, isFailure, type Outcome } from '../../../contract/failure.ts';
@@ -27,8 +27,8 @@ const IS_KEPT = `delivery.created_at
   > clock_timestamp() - make_interval(secs => ${LIMIT.deliveryKeptMs / 1000})`;
 
 /**
- * Sends the event `test` to one destination, whatever it asks for; returns the delivery. Tells the event as
- * the transaction's last statement; reads its delivery after the commit.
+ * Sends the event `test` to one destination, whatever events it asks for; returns the delivery. The last
+ * statement of the transaction writes the event, so its delivery is read after the commit.
  */
 export async function testDestination(
   database: Database,
@@ -49,11 +49,11 @@ export async function testDestination(
      WHERE delivery.destination_id = $1 AND event.type = 'test' ORDER BY delivery.seq DESC LIMIT 1`,
     [id],
   );
-  // Removed meanwhile.
+  // None: the destination was removed meanwhile.
   return delivery ?? fail('unknownDestination');
 }
 
-/** Words of a test that reaches nobody, by the state of the recipient. */
+/** Reasons why a test would reach nobody, by the state of the recipient. */
 const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
   waiting: 'Its recipient has not confirmed the link yet',
   expired: 'Its recipient has not confirmed the link, which is over: send another one',
@@ -69,10 +69,10 @@ async function findEnabled(sql: ActorSql, id: string): Promise<LockedDestination
   return words === undefined ? found : fail('destinationOff', words);
 }
 
-/** Cursor of a page: place of its last delivery. */
+/** Cursor of a page: `seq` of its last delivery. */
 const CURSOR = /^\d{1,18}$/;
 
-/** Lists what was sent in the last seven days, the newest first. A malformed cursor is the first page. */
+/** Lists the deliveries of the last seven days, newest first. A malformed cursor gives the first page. */
 export async function listDeliveries(
   sql: Sql,
   id: string,

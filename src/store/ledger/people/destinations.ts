@@ -53,8 +53,8 @@ const COLUMNS = columns<Destination>({
 
 /**
  * Stores a destination and its audit entry, which never has the secret, in one transaction; calls `seal` for
- * a webhook. Mail goes only to members, and to those who confirm its link, which it stores and mails. Refuses
- * apps that the organization does not have.
+ * a webhook. Mail goes only to members, and to recipients who confirm a link, which this stores and mails.
+ * Refuses apps that the organization does not have.
  */
 export function createDestination(
   database: Database,
@@ -68,7 +68,7 @@ export function createDestination(
     if (isFailure(apps)) return apps;
     const stranger = await refuseStranger(sql, organizationId, to, destination.link);
     if (stranger !== undefined) return stranger;
-    // So that those that are added at once count each other.
+    // So that concurrent calls count each other's destinations.
     await lockOrganization(sql, organizationId);
     if (await isFull(sql, organizationId)) return fail('tooManyDestinations');
     const id = newId('dst');
@@ -136,8 +136,8 @@ async function isFull(sql: Sql, organizationId: string): Promise<boolean> {
 }
 
 /**
- * Returns the state for the audit, which members read who may not read the address: of an address it has the
- * origin, because the rest of it is often a secret.
+ * Returns the state for the audit, which members can read who may not read the address. So it has only the
+ * origin of a URL, because the rest is often a secret.
  */
 export function auditState({ name, kind, url, to, events, apps, enabled }: Destination): object {
   const place = url === null ? { to } : { url: new URL(url).origin };
@@ -165,7 +165,7 @@ export async function findDestination(sql: Sql, id: string): Promise<Destination
   return rows[0];
 }
 
-/** Reads a destination that the transaction holds. */
+/** Reads a destination that the transaction has locked. */
 export async function demandDestination(sql: Sql, id: string): Promise<Destination> {
   const found = await findDestination(sql, id);
   if (found === undefined) throw new Error(`Locked destination ${id} is gone`);
@@ -186,9 +186,9 @@ export async function lockDestination(sql: Sql, id: string): Promise<LockedDesti
 }
 
 /**
- * Changes a destination. A webhook with another address gets a new secret from `seal`. Turning it off or on
- * drops what waits for it. Stores the change, the secret and the audit entry in one transaction; a change
- * without effect writes nothing.
+ * Changes a destination. A webhook with another address gets a new secret from `seal`. Turning a destination
+ * off or on drops its waiting messages. Stores the change, the secret and the audit entry in one transaction;
+ * a change without effect writes nothing.
  */
 export function updateDestination(
   database: Database,
@@ -224,7 +224,7 @@ export function updateDestination(
   });
 }
 
-/** Refuses an address of the wrong kind. */
+/** Refuses a `url` for mail, and a recipient for any other kind. */
 function refuseMisfit(kind: DestinationKind, { url, to }: DestinationChange): Failure | undefined {
   if (kind === 'mail' && url !== undefined) return invalidField('url', 'Mail has no url');
   if (kind !== 'mail' && to !== undefined) return invalidField('to', 'Only mail has a recipient');
@@ -263,7 +263,7 @@ async function store(
   );
 }
 
-/** Drops what waits for a destination: what happens while it is off is not sent later. */
+/** Drops the waiting messages of a destination: events from while it is off are not sent later. */
 export async function dropWaiting(sql: Sql, id: string): Promise<void> {
   await sql.query(
     `UPDATE notification_deliveries SET state = 'dropped'
@@ -272,7 +272,7 @@ export async function dropWaiting(sql: Sql, id: string): Promise<void> {
   );
 }
 
-/** Gives a webhook a new secret; the one before signs as well for a day. */
+/** Replaces the secret of a webhook; the former one signs as well for a day. */
 export function rotateDestination(
   database: Database,
   id: string,
@@ -300,7 +300,7 @@ export function rotateDestination(
   });
 }
 
-/** Removes a destination and what became of its messages. */
+/** Removes a destination with its deliveries. */
 export function removeDestination(
   database: Database,
   id: string,
@@ -319,8 +319,8 @@ export function removeDestination(
 }
 
 /**
- * Turns off a destination that does not work, and tells the organization's others why; what waits for it is
- * dropped. Returns whether it was on.
+ * Turns off a destination that does not work, and drops its waiting messages. The organization's other
+ * destinations get the event with the reason. Returns whether it was on.
  */
 export async function disableDestination(
   database: Database,
@@ -350,7 +350,7 @@ export async function disableDestination(
 
 // Secrets at rest.
 
-/** Reads the next sealed secrets, by id. */
+/** Reads the sealed secrets of the next destinations, by id. */
 export function listDestinationSecrets(
   sql: Sql,
   after: string | undefined,
@@ -366,8 +366,8 @@ export function listDestinationSecrets(
 }
 
 /**
- * Replaces secrets that are still as they were read; returns of how many destinations. Locks the rows in the
- * order of their ids.
+ * Replaces secrets that are still those of `from`; returns the number of destinations that it changed. Locks
+ * the rows in the order of their ids.
  */
 export async function replaceDestinationSecrets(
   sql: Sql,

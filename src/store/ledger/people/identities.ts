@@ -23,20 +23,20 @@ import { IS_OPEN, storeLink, useLink } from './one-time-links.ts';
 import { countOwners, insertMembership } from './organizations.ts';
 import { deleteSessions, lockAccountRow } from './sessions.ts';
 
-/** Reasons in the audit of what groups change. */
+/** Reasons in the audit for changes that groups cause. */
 const GIVEN = 'A group of the sign-in provider gives it';
 const TAKEN = 'No group of the sign-in provider gives it any more';
 const OWNERLESS = `${TAKEN}; the organization has no owner now`;
 
-/** Maximum number of arrivals that one call deletes, because they are over. */
+/** Maximum number of expired arrivals that one call deletes. */
 const FORGOTTEN_MAX = 100;
 
 /**
- * Returns the account of a known identity, with the roles of its groups renewed; else of a new account, with
- * those roles and, for a verified address, with what its open invitations at `now` give. A verified address
- * takes over its account where that has neither a password, a passkey nor a membership. Returns
- * `accountKnown` when the address is that of another account, `unknownAccount` when there is no address, or
- * when it is not verified and neither a group nor an open invitation is there for it; and then stores
+ * Returns the account of a known identity, with the roles of its groups renewed. Else returns a new account,
+ * with those roles and, for a verified address, with the roles of its invitations that are open at `now`. A
+ * verified address takes over its account if that has no password, passkey or membership. Returns
+ * `accountKnown` when the address belongs to another account; `unknownAccount` when there is no address, or
+ * when it is not verified and neither a group nor an open invitation is there for it. A refusal stores
  * nothing.
  */
 export async function enterByIdentity(
@@ -56,7 +56,7 @@ export async function enterByIdentity(
 
 /**
  * Returns undefined, and stores nothing, when no account has the identity. Reads it again under the lock on
- * the account's row: an invitation or a link to a new password may have taken it meanwhile.
+ * the account's row: an invitation or a link to a new password may have removed it meanwhile.
  */
 async function enterKnown(
   database: Database,
@@ -82,8 +82,8 @@ function entered(
 type AddressedArrival = Arrival & { readonly email: string };
 
 /**
- * Creates the account of an address, or takes one that is unused. By an address that is not verified it takes
- * none, and creates none that nothing gives a right: it would keep the person of the address out.
+ * Creates the account of an address, or takes over an unused one. For an unverified address it takes over
+ * none, and creates none without a right: such an account would keep out the owner of the address.
  */
 function createByIdentity(
   database: Database,
@@ -112,10 +112,10 @@ function createByIdentity(
 }
 
 /**
- * Takes an account from the person who made it for this address: its name, identities and sessions. Returns
- * undefined, for the transaction to be rolled back, when the address is not verified, or when the account has
- * a password, a passkey or a membership, or is that of the identity by now. Reads memberships last, because a
- * session that is ended makes no organization any more.
+ * Takes an account over from the person who made it for this address: replaces its name, deletes its
+ * identities and ends its sessions. Returns undefined, for the transaction to be rolled back, when the
+ * address is not verified, or when the account has a password, a passkey or a membership, or has the arriving
+ * identity by now. Reads memberships last, because an ended session can create no organization any more.
  */
 async function takeUnused(sql: ActorSql, arrival: AddressedArrival): Promise<Account | undefined> {
   const { email, name } = arrival;
@@ -150,7 +150,7 @@ async function findByIdentity(
   return rows[0];
 }
 
-/** Returns false if the account has another identity of the issuer. */
+/** Returns false if the account has another identity of the issuer, or another account has this one. */
 async function insertIdentity(
   sql: Sql,
   { issuer, subject }: Identity,
@@ -164,7 +164,7 @@ async function insertIdentity(
   return rows.length > 0;
 }
 
-/** Locks what the roles of an account that exists are renewed in, and the account; returns those roles. */
+/** Locks the organizations in which an account's roles are renewed, then the account; returns the roles. */
 async function lockEntering(
   sql: ActorSql,
   account: StoredAccount,
@@ -196,7 +196,7 @@ async function lockOrganizations(sql: Sql, ids: readonly string[]): Promise<void
 
 /**
  * Returns the highest role in each organization, by its id. A name that no organization has, or that several
- * have, gives nothing: it must not let in where it was not meant.
+ * have, gives no role: it could let a person into an organization that was not meant.
  */
 async function resolveRoles(
   sql: Sql,
@@ -229,9 +229,9 @@ type Held = {
 };
 
 /**
- * Gives the account the roles of its groups, and takes away those that no group gives any more. What people
- * gave stays. Returns the ids of organizations that have no owner any more: a role ends with its group also
- * there, because whoever left the group must not keep it; the operator can invite another owner.
+ * Gives the account the roles of its groups, and takes away those that no group gives any more. Roles that
+ * people gave stay. Returns the ids of organizations that have no owner any more: a role ends with its group
+ * even then, because whoever left the group must not keep it; the operator can invite another owner.
  */
 async function renewRoles(
   sql: ActorSql,
@@ -332,8 +332,8 @@ async function acceptInvitations(sql: ActorSql, account: Account, now: string): 
 }
 
 /**
- * Stores an arrival that waits for the proof of the address's account; replaces an earlier one, and deletes
- * some arrivals that are over.
+ * Stores an arrival until the person proves that the account of its address is theirs; replaces an earlier
+ * one, and deletes some expired arrivals.
  */
 export async function storeArrival(
   sql: Sql,

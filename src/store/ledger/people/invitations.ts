@@ -84,8 +84,8 @@ async function findUnchanged(sql: Sql, account: NewAccount): Promise<Account | u
 }
 
 /**
- * Gives the account the invited person's name and password, and takes the passkeys and the identities of the
- * one who made it, unless it has a membership by now.
+ * Gives the account the invited person's name and password, and deletes the passkeys and identities of
+ * whoever made it. Returns undefined if the account has a membership by now.
  */
 async function claim(
   sql: Sql,

@@ -59,7 +59,7 @@ export function createKey(database: Database, key: NewKey, actor: Actor): Promis
   });
 }
 
-/** Returns the ids of apps given by ref or id, each once; a refusal that names the first unknown app. */
+/** Returns the ids of apps given by ref or id, each once; or a refusal that names the first unknown app. */
 export async function findApps(
   sql: Sql,
   organizationId: string,
@@ -164,8 +164,8 @@ export function revokeKey(
 }
 
 /**
- * Stores a new token in one transaction with its audit entry, which goes to its organization, or to every one
- * if it is for all. A duplicate prefix is an error.
+ * Stores a new token in one transaction with its audit entry, which goes to the token's organization, or to
+ * every organization if the token is for all. A duplicate prefix is an error.
  */
 export function createEdgeToken(
   database: Database,
@@ -237,8 +237,8 @@ async function insertEdgeTokenAudit(
 }
 
 /**
- * Lists the newest tokens, revoked ones included, up to the number that the console shows, because ids sort
- * by creation.
+ * Lists the newest tokens, revoked ones included, up to the number that the console shows. Ids sort by
+ * creation.
  */
 export function listEdgeTokens(sql: Sql): Promise<readonly ListedEdgeToken[]> {
   return sql.query<ListedEdgeToken>(
@@ -286,8 +286,8 @@ type LockedSecret<Organization extends EdgeScope> = {
 type RefusedEdge = { readonly org: EdgeScope; readonly name: string; readonly prefix: string };
 
 /**
- * Tells, once for each token, that an edge goes on asking with it although it was revoked: the organization
- * of the token, or every one for a token of all.
+ * Writes an event, once for each token, when an edge goes on asking with a revoked token: for the token's
+ * organization, or for each that has a destination, if the token is for all.
  */
 export async function tellRefusedEdge(database: Database, id: string): Promise<void> {
   const service = { kind: 'service' } as const;
@@ -308,7 +308,7 @@ export async function tellRefusedEdge(database: Database, id: string): Promise<v
   });
 }
 
-/** Lists the organizations that are told something. */
+/** Lists the organizations that have an enabled destination. */
 async function listenersOf(sql: Sql): Promise<readonly string[]> {
   const rows = await sql.query<{ id: string }>(
     'SELECT DISTINCT organization_id AS id FROM notification_destinations WHERE is_enabled',

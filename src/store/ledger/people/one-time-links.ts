@@ -1,7 +1,7 @@
 // SQL of links that work once: invitations, links to a new password and from lost passkeys, and arrivals that
-// are still to be proved. They are one table with a part for each kind, which has the name, the keys and the
-// defaults that nodes of version 0.3.0 use. Here stands what holds for every kind; what a link does stands
-// with its noun.
+// are still to be proved. They are one table with a partition for each kind, with the name, the keys and the
+// defaults that nodes of version 0.3.0 use. This file has what all kinds share; what a link does is in the
+// file of its noun.
 
 import type { Role } from '../../../contract/resource.ts';
 import type { GroupRole, LinkKind, LinkOffers, NewLink } from '../../account-ledger.ts';
@@ -10,7 +10,7 @@ import type { Sql } from '../database/database.ts';
 
 const ADDRESS = 'coalesce(link.email, accounts.email) AS email';
 
-/** Part of the table of each kind, the columns of which it has one link at most, and what a link tells. */
+/** By kind: its partition, the columns that only one link may have, and the columns that a link shows. */
 const KINDS: Readonly<Record<LinkKind, { part: string; oneOf: string; offer: string }>> = {
   reset: { part: 'password_resets', oneOf: 'account_id', offer: ADDRESS },
   recovery: { part: 'passkey_recoveries', oneOf: 'account_id', offer: ADDRESS },
@@ -37,7 +37,7 @@ type StoredLink = NewLink & {
   readonly createdBy?: string;
 };
 
-/** Stores a link, in place of the earlier one where one alone may be, with only the hash of its token. */
+/** Stores a link with only the hash of its token; replaces the earlier link with the same `oneOf` columns. */
 export async function storeLink(sql: Sql, kind: LinkKind, link: StoredLink): Promise<void> {
   const { part, oneOf } = KINDS[kind];
   const { id, organizationId, accountId, issuer, subject, tokenHash } = link;
@@ -55,7 +55,7 @@ export async function storeLink(sql: Sql, kind: LinkKind, link: StoredLink): Pro
   );
 }
 
-/** Returns what a link tells, by its token's hash; undefined unless it can be used at `now`. */
+/** Returns what a link shows, by its token's hash; undefined unless it can be used at `now`. */
 export async function findLink<Kind extends LinkKind>(
   sql: Sql,
   kind: Kind,
@@ -75,8 +75,8 @@ export async function findLink<Kind extends LinkKind>(
 type UsedLink = Required<Pick<StoredLink, 'accountId' | 'issuer' | 'subject' | 'email' | 'roles'>>;
 
 /**
- * Uses a link up by deleting it, so that only one of several concurrent calls finds it. Of an account's link
- * the answer has the account alone, of an arrival all but that. An invitation stays, and is marked.
+ * Uses a link up by deleting it, so that only one of several concurrent calls finds it. The answer has only
+ * the account of an account's link, and all fields but that of an arrival. Invitations are marked instead.
  */
 export async function useLink(
   sql: Sql,

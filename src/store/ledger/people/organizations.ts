@@ -24,8 +24,8 @@ import { isStrong } from './passkeys.ts';
 /**
  * Creates an account as owner of a new organization with this name and of all existing ones, in one
  * transaction. Of several concurrent calls of this and `createFirstOrganization` one succeeds; the others,
- * and every later call, get `alreadySetUp`, and so does the address of an account. The caller holds the admin
- * token, which has every right.
+ * every later call, and a call with the address of an existing account get `alreadySetUp`. The caller holds
+ * the admin token, which has every right.
  */
 export function createFirstAccount(
   database: Database,
@@ -112,10 +112,10 @@ async function insertOrganization(sql: ActorSql, name: string): Promise<Organiza
 }
 
 /**
- * Changes an organization under its lock; an undefined field stays as it is. What it has already is not
+ * Changes an organization under its lock; an undefined field stays as it is. An unchanged field is not
  * audited. A person may only turn `requireSecondFactor` on in a session that fulfils it, so that the demand
- * does not lock its author out. It is turned on under the lock on every membership, which writes of members
- * hold until they commit (`findLostRight`): later ones find the demand.
+ * does not lock its author out. It is stored under a lock on every membership, which writes of members hold
+ * until they commit (`findLostRight`), so that later writes find the demand.
  */
 export function updateOrganization(
   database: Database,
@@ -256,7 +256,7 @@ export async function countOwners(sql: Sql, organizationId: string): Promise<num
   return rows[0]?.owners ?? 0;
 }
 
-/** What people gave beside groups becomes $3. */
+/** Sets the role that people gave to $3, if the member has one besides that of the groups. */
 const BY_HAND = 'role_by_hand = CASE WHEN role_by_hand IS NOT NULL THEN $3 END';
 
 async function store(
@@ -272,8 +272,8 @@ async function store(
 }
 
 /**
- * Adds the account as a member, with an audit entry. An invitation never lowers a member's role, and what it
- * gives does not end with a group.
+ * Adds the account as a member, with an audit entry. An invitation never lowers a member's role, and the role
+ * that it gives does not end with a group.
  */
 export async function insertMembership(
   sql: ActorSql,

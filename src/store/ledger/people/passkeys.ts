@@ -43,7 +43,7 @@ export function listPasskeys(sql: Sql, accountId: string): Promise<readonly Stor
   );
 }
 
-/** Finds a passkey by its authenticator's name, with its account. */
+/** Finds a passkey by its credential id, with its account. */
 export async function findPasskey(
   sql: Sql,
   credentialId: string,
@@ -60,9 +60,9 @@ export async function findPasskey(
 }
 
 /**
- * Adds a passkey to the actor's account, uses the challenge up, and notes at the actor's session that a
- * second factor was shown. A session by password alone may only add the first one. The lock on the account's
- * row orders it against other ones and against sessions that a password opens.
+ * Adds a passkey to the actor's account, uses the challenge up, and marks the actor's session as one with a
+ * second factor. A session by password alone may only add the first one. The lock on the account's row orders
+ * this call against other additions and against sessions that a password opens.
  */
 export function addPasskey(
   database: Database,
@@ -102,7 +102,7 @@ async function insertPasskey(
   return rows[0];
 }
 
-/** Stores that a challenge was answered, and forgets those that have expired; false if it was before. */
+/** Stores that a challenge was answered, and deletes expired ones; false if it was answered before. */
 async function useUp(sql: Sql, { text, expiresAt }: AnsweredChallenge, now: string) {
   await sql.query('DELETE FROM used_challenges WHERE expires_at <= $1::timestamptz', [now]);
   const used = await sql.query(
@@ -175,10 +175,10 @@ export function removePasskey(
 // Sessions that a passkey opens.
 
 /**
- * Opens a session as `openSession` does, for the right answer of a passkey, and uses the challenge up, under
- * the lock on the account's row. The row of the passkey is read again there: it may have been removed, and
- * its counter has risen on another node. A counter that did not rise opens none, and is audited: there is a
- * copy of the passkey.
+ * Opens a session as `openSession` does, for the correct answer of a passkey, and uses the challenge up,
+ * under the lock on the account's row. Reads the passkey's row again there: it may have been removed, or its
+ * counter raised on another node. If the answer's counter has not risen, there is a copy of the passkey: no
+ * session opens, and the refusal is audited.
  */
 export async function openSessionByPasskey(
   database: Database,

@@ -1,4 +1,4 @@
-// SQL of what becomes of links to recipients of mail who are no members: another one is sent, and answered.
+// SQL of the use of links to recipients of mail who are no members: sending another one, and the answer.
 
 import { fail, invalidField, isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { Destination } from '../../../contract/notification.ts';
@@ -16,7 +16,7 @@ import {
 } from './destinations.ts';
 import { IS_USABLE, storeLink } from './recipient-links.ts';
 
-/** Stores another link for the recipient of a destination, and mails it; the one before ends. */
+/** Stores another link for the recipient of a destination, and mails it; the former link ends. */
 export function renewRecipientLink(
   database: Database,
   id: string,
@@ -26,7 +26,7 @@ export function renewRecipientLink(
   return atomically(database, actor, async (sql) => {
     const found = await lockDestination(sql, id);
     if (isFailure(found)) return found;
-    // Another link is on its way to the address that the destination had.
+    // The link was made for an address that the destination no longer has.
     if (found.to !== link.to) return invalidField('to', 'Was changed meanwhile');
     if (found.recipient === 'member' || found.recipient === 'confirmed') {
       return fail('recipientKnown');
@@ -40,7 +40,7 @@ export function renewRecipientLink(
   });
 }
 
-/** Stores whether the holder of a link wants the mails; drops what waits for one who does not. */
+/** Stores whether the holder of a link wants the mails; if not, drops those that wait. */
 export function answerRecipientLink(
   database: Database,
   hash: string,

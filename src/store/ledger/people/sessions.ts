@@ -16,13 +16,13 @@ import { insertMail } from './deliveries.ts';
 /**
  * Opens a session if the account still has this password hash, and ends the account's oldest sessions beyond
  * the limit. Writes an audit entry, with the failed sign-ins not yet in the audit. Returns the password's
- * number, or `wrongLogin` when the hash has changed, or the account is no longer that of the identity by
- * which a provider opens the session. A password alone opens no session of an account with passkeys:
+ * number, or `wrongLogin` when the hash has changed, or when the account no longer has the identity by which
+ * a provider opens the session. A password alone opens no session of an account with passkeys:
  * `secondFactorFirst`.
  *
  * Locks the account's row and compares the hash there, so that no session with the old password opens after a
- * password change; an opening without a password compares nothing. One by a provider asks under that lock for
- * the identity, which an invitation or a link to a new password may have taken.
+ * password change; an opening without a password compares nothing. An opening by a provider checks the
+ * identity under that lock, because an invitation or a link to a new password may have removed it.
  */
 export function openSession(
   database: Database,
@@ -98,7 +98,7 @@ export async function insertSession(
   await insertMail(sql, session.mail);
 }
 
-/** Resets the count of failed sign-ins that are not in the audit yet; returns it. */
+/** Resets the count of failed sign-ins that are not in the audit yet; returns the former count. */
 async function tellFailures(sql: ActorSql, accountId: string): Promise<number> {
   const [told] = await sql.query<{ failures: number }>(
     `UPDATE failed_sign_ins SET failures = 0

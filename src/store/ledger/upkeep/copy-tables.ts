@@ -5,12 +5,12 @@ import type { Sql } from '../database/database.ts';
 
 export type CopiedTables = { readonly tables: number; readonly rows: number };
 
-/** Maximum number of rows in one statement: at most some ten megabytes, where each has long notes. */
+/** Maximum number of rows in one statement: some ten megabytes if every row has long notes. */
 const ROWS_MAX = 500;
 /** Longest wait for a statement about a whole table. */
 const STATEMENT_MS_MAX = 60 * 60_000;
 
-/** Settings by which both sides write the same text for the same value, and may take their time. */
+/** Settings that make both sides write the same text for the same value, and lift their time limits. */
 const SAME_TEXT = `
   SET LOCAL statement_timeout = 0;
   SET LOCAL idle_in_transaction_session_timeout = 0;
@@ -23,8 +23,8 @@ const SAME_TEXT = `
 type Table = { readonly name: string; readonly columns: string };
 
 /**
- * Copies all tables of `from` into those of `to`, which has the same schema. Rows that are there go. Rejects
- * when a table is missing there, or has arrived different.
+ * Copies all tables of `from` into those of `to`, which has the same schema. Deletes the rows of `to` first.
+ * Rejects when `to` lacks a table, or when the copy of a table differs.
  */
 export async function copyTables(from: Sql, to: Sql): Promise<CopiedTables> {
   await from.runScript(SAME_TEXT);
@@ -32,9 +32,9 @@ export async function copyTables(from: Sql, to: Sql): Promise<CopiedTables> {
   const tables = await listTables(from, to);
   const names = tables.map(({ name }) => name);
   const references = await listReferences(to, names);
-  // Triggers would add up what comes with its sums, and number anew what has a number.
+  // Triggers would add rows to sums that are copied as well, and give new numbers to rows.
   await to.runScript(forEach(names, (name) => `ALTER TABLE ${name} DISABLE TRIGGER USER`));
-  // Tables refer to each other, and to themselves: that is checked once all rows are there.
+  // Foreign keys, also those within one table, are checked once all rows are there.
   await to.runScript(forEach(references, (each) => `${each} DEFERRABLE INITIALLY DEFERRED`));
   await to.runScript(`TRUNCATE ${names.join(', ')}`);
   for (const table of tables) await copyTable(from, to, table);
@@ -48,12 +48,12 @@ export async function copyTables(from: Sql, to: Sql): Promise<CopiedTables> {
   return { tables: tables.length, rows };
 }
 
-/** Returns a script with one statement for each. */
+/** Returns a script with one statement for each name. */
 function forEach(names: readonly string[], statement: (name: string) => string): string {
   return names.map(statement).join(';\n');
 }
 
-/** Names of the tables of a ledger; the parts of a table belong to it. */
+/** Names of the tables of a ledger, without the partitions of tables. */
 export const TABLE_NAMES = `
   SELECT relname::text AS name FROM pg_class
   WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
@@ -78,7 +78,7 @@ async function listTables(from: Sql, to: Sql): Promise<readonly Table[]> {
   throw new Error(`the ledger has tables that this version does not know: ${missing.join(', ')}`);
 }
 
-/** Lists the beginnings of statements that change the references of these tables, and of their parts. */
+/** Lists the beginnings of statements that alter the foreign keys of these tables and their partitions. */
 async function listReferences(to: Sql, names: readonly string[]): Promise<readonly string[]> {
   const rows = await to.query<{ statement: string }>(
     `SELECT format('ALTER TABLE %s ALTER CONSTRAINT %I', conrelid::regclass, conname) AS statement

@@ -33,11 +33,11 @@ const [VERSION_MIN, VERSION_TESTED] = [14, 15];
 /** Difference of clocks, in milliseconds, from which sessions end noticeably early or late. */
 const CLOCK_MS_MAX = 2000;
 const CLOCK_SAMPLES = 3;
-/** Milliseconds by which the mark of a region may be older than the newest: each has one every minute. */
+/** Milliseconds by which the mark of a region may be older than the newest; a region records one a minute. */
 const REGION_MS_MAX = 180_000;
-/** Maximum number of kinds of mistaken ids that are told. */
+/** Maximum number of kinds of mistaken ids that are reported. */
 const MISTAKES_TOLD_MAX = 5;
-/** Number of devices from which checkpoints at PostgreSQL's default settings cost more than the rows. */
+/** Number of devices from which checkpoints at PostgreSQL's default settings cost more than the rows do. */
 const LARGE_FLEET = 1_000_000;
 const WAL_MEBIBYTES_MIN = 4096;
 const CHECKPOINT_SECONDS_MIN = 900;
@@ -149,7 +149,7 @@ async function examineKinship(sql: Sql, memory: LedgerMemory) {
   }
 }
 
-/** Compares the marks of regions: one is behind if others have noted theirs since. */
+/** Compares the marks of regions: a region is behind if others have recorded theirs since. */
 async function regionsCheck(sql: Sql): Promise<Check> {
   const name = 'regions';
   const [table] = await sql.query<{ isThere: boolean }>(
@@ -173,7 +173,7 @@ async function regionsCheck(sql: Sql): Promise<Check> {
       );
 }
 
-/** Names the app whose devices most often send an id that many share by mistake. */
+/** Names the apps whose devices most often send an id that many share by mistake. */
 async function deviceIdsCheck(sql: Sql): Promise<Check> {
   const name = 'device-ids';
   const [table] = await sql.query<{ isThere: boolean }>(

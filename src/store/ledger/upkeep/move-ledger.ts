@@ -1,6 +1,6 @@
-// Move of the record from the embedded database to PostgreSQL, and back. The commit there decides whether it
-// has moved. A mark in DATA_DIR is written right before it, with the id of the move that PostgreSQL also has:
-// of a move that was broken off in between, the other database knows the end.
+// Move of the record from the embedded database to PostgreSQL, and back. The commit in PostgreSQL decides
+// whether it has moved. A mark is written to DATA_DIR right before it, with the id of the move, which that
+// commit stores too: after an interruption in between, PostgreSQL shows whether the move was committed.
 
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
@@ -28,7 +28,7 @@ type Ends = {
   readonly databaseUrl: string;
 };
 
-/** Both databases of a move, open: that of DATA_DIR with its lock held. */
+/** Both databases of a move, open; the lock of the embedded one is held. */
 type OpenEnds = {
   readonly directory: string;
   readonly place: string;
@@ -48,17 +48,17 @@ class DryRun extends Error {
   }
 }
 
-/** What came of a move. */
+/** Result of a move. */
 export type Moved = CopiedTables & {
   /** Hosts and name of the other database, without credentials. */
   readonly to: string;
-  /** Whether the record is there now, be it by an earlier run; a dry run brings nothing. */
+  /** Whether the record is there now, by this run or an earlier one; a dry run moves nothing. */
   readonly moved: boolean;
 };
 
 /**
- * Moves the record of a stopped service into a database without a schema of Sluice, or ends a move that was
- * broken off. A dry run does the same and commits nothing. Rejects with one sentence for the operator.
+ * Moves the record of a stopped service into a database without a schema of Sluice, or completes a move that
+ * was interrupted. A dry run does the same and commits nothing. Rejects with one sentence for the operator.
  */
 export function moveLedger(ends: Ends & { readonly isDryRun: boolean }): Promise<Moved> {
   return withBoth(ends, async (open) => {
@@ -90,13 +90,13 @@ async function copy(
     const copied = await embedded.transaction(async (from) => {
       await migrate({ transaction: (work) => work(from) });
       return postgres.transaction(async (to) => {
-        // This takes a lock: who comes at the same time, another move or a service, waits for the end.
+        // This takes a lock: another move, or a service that starts meanwhile, waits for the end.
         const schema = await migrate({ transaction: (work) => work(to) });
         if (schema.from !== 0) throw occupied(place);
-        // What was told to have moved outlasts a crash of the server, whatever the account's setting is.
+        // A move that was reported survives a crash of the server, whatever the account's setting is.
         await to.query('SET LOCAL synchronous_commit = on');
         const copied = await copyTables(from, to);
-        // No service has been here yet: the first one that starts writes its identity.
+        // No service has used this database yet: the first one that starts writes its identity.
         await to.query(
           `UPDATE ledger_epoch
            SET epoch = epoch + 1, raised_at = clock_timestamp(), identity = NULL, move = $1`,
@@ -126,13 +126,13 @@ function occupied(place: string): Error {
   return new Error(`PostgreSQL at ${place} has a schema of Sluice already: name an empty database`);
 }
 
-/** What the other database tells of a move: `lost` when it does not have it any more, and may have had. */
+/** State of a move in PostgreSQL: `lost` if the move was completed, and PostgreSQL no longer has it. */
 type Taking = 'taken-back' | 'started' | 'lost';
 
 /**
- * Takes a move back: what came from here is dropped there, and a service may start on the embedded database
- * again. Rejects when a service was started there, because it may have gone on; and, unless `isForced`, when
- * the other database cannot tell.
+ * Takes a move back: drops what it created in PostgreSQL, so that a service may start on the embedded
+ * database again. Rejects when a service was started on PostgreSQL, because it may have changed the record;
+ * and, unless `isForced`, when PostgreSQL cannot be asked or has lost the move.
  */
 export function undoMove(ends: Ends & { readonly isForced: boolean }): Promise<void> {
   return withBoth(ends, async ({ directory, place, embedded, postgres }) => {
@@ -151,7 +151,7 @@ export function undoMove(ends: Ends & { readonly isForced: boolean }): Promise<v
       const reason =
         taking === 'lost' ? `PostgreSQL at ${place} has lost the move` : taking.message;
       if (!ends.isForced) throw new Error(`${reason}. --force goes back without an answer of it.`);
-      // What may go on there is told from what goes on here by its time line.
+      // The embedded database gets another time line, because a service may go on with PostgreSQL.
       markCopied(directory);
     }
     removeMoveMark(directory);
@@ -176,7 +176,7 @@ async function takeBack(
   return 'taken-back';
 }
 
-/** Lists the statements that drop the objects of a ledger, and nothing that depends on its tables. */
+/** Lists the statements that drop the objects of a ledger; they fail if others depend on its tables. */
 async function listDrops(embedded: Sql): Promise<readonly string[]> {
   const named = async (text: string): Promise<readonly string[]> =>
     (await embedded.query<{ name: string }>(text)).map(({ name }) => name);
@@ -189,19 +189,19 @@ async function listDrops(embedded: Sql): Promise<readonly string[]> {
   const drop = (kind: string, names: readonly string[]) => `DROP ${kind} ${names.join(', ')}`;
   return [
     drop('VIEW', await relations('v')),
-    // Triggers and defaults of the tables go with them.
+    // Triggers and defaults that use the functions go with them.
     `${drop('FUNCTION', await named(functions))} CASCADE`,
     drop('TABLE', await named(TABLE_NAMES)),
     drop('TYPE', await relations('c')),
-    // Those of columns are gone with their tables.
+    // Sequences of columns are gone with their tables.
     drop('SEQUENCE IF EXISTS', await relations('S')),
   ];
 }
 
-/** What a database has that a ledger was moved to. */
+/** State of a database to which a ledger may have been moved. */
 type Arrived = { readonly move: string | null; readonly isStarted: boolean };
 
-/** Returns what a database with a schema of Sluice has; undefined for one without. */
+/** Reads the state of a database; undefined for one without a schema of Sluice. */
 async function readArrived(sql: Sql): Promise<Arrived | undefined> {
   const { applied } = await readSchema(sql);
   if (applied === 0) return undefined;
@@ -214,7 +214,7 @@ async function readArrived(sql: Sql): Promise<Arrived | undefined> {
   return row ?? { move: null, isStarted: true };
 }
 
-/** Opens both databases for `work`. Rejects when DATA_DIR has none, or moved its own to another place. */
+/** Opens both databases for `work`. Rejects when DATA_DIR has no database, or it was moved elsewhere. */
 async function withBoth<Value>(
   { dataDir, databaseUrl }: Ends,
   work: (ends: OpenEnds) => Promise<Value>,
@@ -245,13 +245,13 @@ function refuseMissing(directory: string): void {
       `There is no embedded database in ${directory}: set DATA_DIR to that of the service`,
     );
   }
-  // What another account opens, it also writes, and the service could not open it any more.
+  // Another account that opens the database also writes files, which the service could not open.
   if (process.getuid !== undefined && process.getuid() !== statSync(directory).uid) {
     throw new Error(`Run this as the account that owns ${directory}`);
   }
 }
 
-/** Names the place in the error of a database that cannot be used. */
+/** Adds the place to the error of a database that cannot be used. */
 async function reach<Value>(place: string, ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
