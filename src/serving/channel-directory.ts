@@ -80,7 +80,6 @@ export class ChannelDirectory {
     this.now = dependencies.now ?? (() => performance.now());
   }
 
-  /** Number of known channels. */
   get size(): number {
     return this.table.size;
   }

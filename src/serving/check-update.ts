@@ -264,8 +264,8 @@ export class CheckUpdate {
   }
 
   /**
-   * Counts the check and queues its check-in, with the labels that are not stored yet. Stored ones would be
-   * written again, with a time that a report of other labels may have passed meanwhile.
+   * Counts the check and queues its check-in, with the labels that are not stored yet. Stored ones are left
+   * out: written again with the time of this check-in, they could override a report made meanwhile.
    */
   private conclude<Item extends Candidate>(
     { reported }: CheckQuery,

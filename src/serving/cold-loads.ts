@@ -2,7 +2,8 @@
 //
 // A load waits less than a second for the ledger. After a failure or a late answer, the other sources come
 // first for a second; then one load tries the ledger again. A late read goes on, and its result is served.
-// Only names of existing channels get here, so clients cannot fill the queue with invented ones.
+// Names of existing channels get here, and other names only from authorized callers or, while the list of
+// channels is cut off, a few at a time: so clients cannot fill the queue with invented ones.
 
 import { type Failure, failUntil, type Outcome } from '../contract/failure.ts';
 import { Unavailable, whenAway } from '../contract/store-fault.ts';

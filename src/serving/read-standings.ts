@@ -37,7 +37,6 @@ export class StandingReader {
     return inSlices(standingSteps(await compileInSlices(snapshot, held), changes));
   }
 
-  /** Returns the standing of one release. */
   async readRelease(
     app: { readonly ref: string },
     channel: string,

@@ -150,7 +150,7 @@ function fileBeginningWith(beginning: string, name: string): ElectronFile | unde
 }
 
 /**
- * Returns the releases for the clients of a file, without versions with a fourth part, on which
+ * Returns the releases for the clients of a file, except those whose version has a fourth part, on which
  * electron-updater fails because it reads SemVer. All arches that no artifact names share one list, so that
  * clients cannot multiply the lists.
  */

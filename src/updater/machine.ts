@@ -65,7 +65,7 @@ export function machineQuestion(
 
 /**
  * Returns the releases with an artifact that `fits` a machine, highest first. `name` is the updater's own.
- * Clients without an arch get a universal artifact, else one without an arch, else the most common arch.
+ * Clients that report no arch get a universal artifact, else one that names none, else one for x86_64.
  */
 export function candidatesOfMachine(
   catalog: Catalog,

@@ -51,7 +51,7 @@ export type Updater<Item extends Candidate, Name extends string> = {
   readonly nothing: 'no-content' | Failure | ((plan: Plan<Item>) => Buffer);
 };
 
-/** Request of a client beside its path. */
+/** Request of a client, apart from its path. */
 export type AskingClient = {
   /** Values of the updater's `parameters` in the query. */
   readonly parameters: ReadonlyMap<string, string>;

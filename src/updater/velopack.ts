@@ -64,7 +64,7 @@ function questionOf(
     ...(version === undefined ? {} : { version }),
     planKey: `velopack ${JSON.stringify([platform, arch, packageId])}`,
     candidates: (catalog) =>
-      // Not kept, because clients choose the id; the list that they share is kept.
+      // Not cached, because clients choose the id; the list that they share is cached.
       velopackCandidates(catalog, machine).map((candidate) => ({
         ...candidate,
         packageId,
@@ -75,7 +75,7 @@ function questionOf(
 
 /**
  * Returns the machine of a feed: from the client's runtime identifier or system, else from the feed's name.
- * Without an arch, it is `NO_ARCH` on macOS, where universal artifacts are preferred.
+ * If neither names an arch, it is `NO_ARCH` on macOS, where universal artifacts are preferred, else x86_64.
  */
 function machineOf(name: string, parameters: ReadonlyMap<string, string>): Machine | Failure {
   const [, named, namedArch] = NAMED_MACHINE.exec(name) ?? [];
@@ -117,7 +117,7 @@ export function velopackCandidates(
   return list.filter(({ release }) => isSemVer(release.version));
 }
 
-/** Matches names that lead to another folder of the device. */
+/** Matches names that would lead to another folder of the device. */
 const OTHER_FOLDER = /[/\\]/;
 
 /** Returns whether a feed can list an artifact: the client needs its size, a checksum and a plain name. */

@@ -79,7 +79,6 @@ export function commonChoice<Item extends Candidate>(plan: Plan<Item>): Choice<I
   return commonReason(highest.release.requirements, plan.fields);
 }
 
-/** Converts a choice into a decision. */
 export function decisionOf<Item extends Candidate>(choice: Choice<Item>): Decision<Item> {
   if (typeof choice === 'string') return { reason: choice, candidate: undefined };
   return { reason: 'offered', candidate: choice };

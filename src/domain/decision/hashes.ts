@@ -1,5 +1,5 @@
-// Hashes of texts: the partition of the device table that a device belongs to, and keyed hashes that a client
-// cannot predict.
+// Hashes of texts: one for the partition of the device table, one besides `hashText` for telling texts apart,
+// and one with a key, so that a client cannot predict it.
 
 /** Number of partitions of the device table; a power of two. */
 export const DEVICE_PARTS = 16;

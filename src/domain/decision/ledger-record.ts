@@ -1,4 +1,4 @@
-// Records: whether a database, or what an edge holds, is the record a node belongs to, and not behind it.
+// Records: which one some data, a database or an edge's index belongs to, and whether the index is ahead.
 
 import type { EdgeIndexAnswer } from '../../contract/edge.ts';
 
@@ -14,7 +14,7 @@ export type Holding = {
   readonly knownCount: number;
 };
 
-/** `nothing`: the data has neither a name to compare nor a channel, so it tells nothing. */
+/** `nothing`: the data has neither a name to compare nor a channel, so nothing shows where it belongs. */
 export type RecordKinship = 'same' | 'other' | 'nothing';
 
 /** Returns whether held data belongs to a record; `record` is its name, undefined before it has one. */
@@ -27,8 +27,8 @@ export function recordKinship(held: Holding, record: string | undefined): Record
 }
 
 // Judges whether a database is the record that a node belongs to. What the node itself holds, in its process
-// and on its disk, counts most. Without it, what Redis keeps for all nodes counts, unless the database has
-// channels of its own: then Redis belongs to another record.
+// and on its disk, counts most. If it holds nothing, what Redis keeps for all nodes counts, unless the
+// database has channels of its own: then Redis belongs to another record.
 
 export type ExaminedDatabase = {
   /** Name of its record; undefined before it has one. */
@@ -38,7 +38,7 @@ export type ExaminedDatabase = {
 
 export type DatabaseVerdict = {
   readonly isRecord: boolean;
-  /** Name for a record without one: the name in what the node holds, or in Redis. */
+  /** Name to give to a record that has none: the one that the node holds, or Redis. */
   readonly inherited: string | undefined;
   /** False while Redis, which alone may remember the record, has not answered. */
   readonly isSettled: boolean;

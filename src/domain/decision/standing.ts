@@ -18,7 +18,7 @@ import { audienceOf } from './rule/requirement.ts';
 import { isTargeted } from './targeting.ts';
 import { compareVersions, parseVersion, type Version } from './version.ts';
 
-/** Devices that the catalog cannot tell apart but for their versions. */
+/** Devices that differ only in their versions, as far as the catalog can tell. */
 type Place = {
   readonly platform: string;
   /** `UNIVERSAL` stands for every arch that no artifact names. */
@@ -232,7 +232,7 @@ function versionsIn({ published, byCanonical }: Catalog): readonly Version[] {
     .filter((version) => version !== undefined);
 }
 
-/** Returns a version above this one, with hardly any between them. */
+/** Returns a version above this one, with hardly any version between the two. */
 function textAbove({ canonical, parts, prerelease, build }: Version): string {
   if (prerelease.length > 0 || build.length > 0) return `${canonical}.0`;
   const [major, minor, patch, revision] = parts;

@@ -71,7 +71,7 @@ export class CheckInPacker {
   size = 0;
 
   /**
-   * Adds a check-in; `at` is in milliseconds since 1970, `network` is copied. A pack holds at most 65,535,
+   * Adds a check-in; `at` is in milliseconds since 1970, `network` is copied. A pack holds at most 65,536,
    * because an index has 16 bits.
    */
   add(

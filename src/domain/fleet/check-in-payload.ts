@@ -214,7 +214,7 @@ export function joinBatches(payloads: readonly Buffer[]): Buffer {
   );
 }
 
-/** Yields the check-ins of joined payloads one by one; undefined for one that cannot be read, as the last. */
+/** Yields the check-ins of each joined payload; ends with undefined at one that cannot be read. */
 export function* readBatches(joined: Buffer): Generator<readonly CheckIn[] | undefined> {
   for (let at = 0; at < joined.length; ) {
     const isWhole = joined.length - at >= LENGTH_BYTES;
@@ -234,7 +234,6 @@ export function* readBatches(joined: Buffer): Generator<readonly CheckIn[] | und
 /** Network of the latest check-in, which the packer copies. */
 const words = new Int32Array(NETWORK_WORDS);
 
-/** Adds a check-in to a pack. */
 export function packCheckIn(packer: CheckInPacker, checkIn: CheckIn): void {
   const { version, deviceId, at, labels, network = '' } = checkIn;
   writeNetwork(network, words);

@@ -74,7 +74,7 @@ export function coalesceCheckIns(checkIns: Iterable<CheckIn>): CheckIn[] {
   return [...byDevice.values()];
 }
 
-/** Returns the labels of both, the later one's first for each key, with their send times. */
+/** Returns the labels of both check-ins, the later one's where both have a key, with their send times. */
 function mergeWrites(earlier: CheckIn, later: CheckIn): Pick<CheckIn, 'labels' | 'labelTimes'> {
   if (earlier.labels === undefined || earlier.labels.size === 0) {
     return { labels: later.labels, labelTimes: later.labelTimes };

@@ -8,7 +8,7 @@ import type { Labels } from '../decision/targeting.ts';
 
 /**
  * Refuses an invalid label; returns undefined for a valid one. `path` names the label in the message. Lengths
- * are in characters, not UTF-16 units. Keys with `$` first are reserved fields, which a device must not set.
+ * are in characters, not UTF-16 units. Keys that begin with `$` are reserved: a device must not set them.
  */
 export function refuseLabel(path: string, key: string, value: string): Failure | undefined {
   if (key === '') return invalidField(path, 'Label key must not be empty');

@@ -32,7 +32,7 @@ const KNOWN: ReadonlyMap<string, MistakenId> = new Map<string, MistakenId>([
   ['ffffffff-ffff-ffff-ffff-ffffffffffff', 'ones'],
   ['{ffffffff-ffff-ffff-ffff-ffffffffffff}', 'ones'],
   // UUIDs and texts of boards whose maker set none, the Android id of a firmware that many devices had, and
-  // the hardware address that Android and iOS tell every app.
+  // the hardware address that Android and iOS show to every app.
   ['03000200-0400-0500-0006-000700080009', 'factory'],
   ['to be filled by o.e.m.', 'factory'],
   ['default string', 'factory'],

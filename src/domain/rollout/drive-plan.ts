@@ -21,7 +21,7 @@ import { running } from './steer-plan.ts';
 
 /** How far check-ins are recorded. */
 export type RecordedUpTo = {
-  /** Counted time up to which the record includes every earlier check-in. */
+  /** Counted time up to which all check-ins are recorded. */
   readonly seenUpToMs: number;
   /** Region whose check-ins are recorded least far; undefined where there are no regions. */
   readonly region?: string | undefined;

@@ -11,9 +11,9 @@ import {
 import { measureSignal, type SignalMeasure } from './measure-signal.ts';
 import type { SignalCounts, SilentOthers } from './signal-counts.ts';
 
-/** What the judgement needs beside the counts. */
+/** Input of the judgement, apart from the counts. */
 export type HealthContext = {
-  /** Guards of its plan; null without a plan, or for a plan without guards. */
+  /** Guards of the release's plan; null if it has no plan, or if the plan has no guards. */
   readonly guards: PlanGuards | null;
   /** Signals for which its plan is held. */
   readonly tripped: readonly Signal[];

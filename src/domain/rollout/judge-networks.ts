@@ -13,11 +13,11 @@ export type NeededNetwork = {
   readonly areOthers: boolean;
 };
 
-/** What a guard's condition, which holds with all devices, depends on. */
+/** Judgement of a guard's condition that holds with all devices, without each single network. */
 export type NetworkJudgement =
-  /** The condition holds without each network. */
+  /** The condition holds whichever network is left out. */
   | { readonly kind: 'held by all' }
-  /** Without one network it does not hold. */
+  /** The condition does not hold if one certain network is left out. */
   | { readonly kind: 'held by one' }
   | { readonly kind: 'undecided'; readonly needed: NeededNetwork };
 
@@ -66,8 +66,8 @@ function isEnough({ devices, scale }: OtherDevices, minimumDevices: number): boo
 }
 
 /**
- * Returns the other devices to compare silent ones with: the present ones where they are enough, else those
- * of before; null while there were never enough.
+ * Returns the other devices to compare silent ones with: the present ones if they are enough, else `before`;
+ * null if there never were enough.
  */
 export function currentOthers(
   { others, networks }: Pick<SignalCounts, 'others' | 'networks'>,

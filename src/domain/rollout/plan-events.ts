@@ -17,7 +17,7 @@ export type TripFigures = {
 
 /**
  * Returns the events of a change, in their order. `before` is undefined for a new plan; `trip` is undefined
- * unless guards hold the plan by this change.
+ * unless the change is that guards hold the plan.
  */
 export function planEvents(
   id: string,

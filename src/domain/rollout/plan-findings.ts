@@ -21,7 +21,6 @@ export type PlanSurroundings = {
   readonly gain: number;
 };
 
-/** Returns the warnings about a plan. */
 export function planFindings(plan: FoundPlan, found: PlanSurroundings): readonly Finding[] {
   return [...firstRaise(plan, found), ...stepsReached(plan, found), ...guardFindings(plan, found)];
 }

@@ -81,7 +81,7 @@ export type PlanState = {
   readonly raiseBetween: RaiseHours | null;
   readonly preset: PlanPresetName | null;
   readonly watch: GuardWatch;
-  /** Watch of guards whose condition holds with all devices, whatever one network contributes. */
+  /** Like `watch`, of guards whose condition holds with all devices, even if one network decides. */
   readonly wholeWatch?: GuardWatch | undefined;
   /** Counted time of the last check of the guards; null before the first. */
   readonly checkedMs: number | null;
@@ -130,7 +130,7 @@ export function held(state: PlanState, reason: string, { countedMs }: PlanTime):
   return { ...waitless(state), status: 'held', reason, dueMs: null, leftMs };
 }
 
-/** Watches of a plan whose guards have found no signal above its limit yet. */
+/** Watches of a plan whose guards found no signal above its limit yet. */
 export const UNWATCHED = { watch: {}, wholeWatch: {} } as const;
 
 /** Returns a plan that waits for time only. */

@@ -1,4 +1,4 @@
-// Steps that the rollout reached without the plan: before it, or because somebody raised by hand.
+// Steps that the rollout reached without the plan: before the plan began, or by a raise by hand.
 
 import { isoTime } from '../../contract/text.ts';
 import { type PlanState, type PlanTime, waitless } from './plan-state.ts';
@@ -10,8 +10,8 @@ export const WATCHED_MINUTES_MIN = 60;
 
 /**
  * Marks the steps that the rollout has reached. The last of them gets its whole hold from now on, because its
- * devices have not been judged yet; those before it get none. Without such a step the plan stays as it is.
- * `servedAfterMs` is the time until all nodes serve the rollout: 0 unless it was just raised.
+ * devices have not been judged yet; those before it get none. If there is no such step, the plan stays as it
+ * is. `servedAfterMs` is the time until all nodes serve the rollout: 0 unless it was just raised.
  */
 export function reachSteps(
   state: PlanState,
@@ -39,7 +39,7 @@ export function reachSteps(
 /** Milliseconds until every node serves a change, even a node that missed its announcement. */
 export const SERVED_AFTER_MS = 2000;
 
-/** Records that somebody raised the rollout: the guards of a plan without steps left watch a while longer. */
+/** Records that somebody raised the rollout. If no step is left, the plan's guards watch for an hour more. */
 export function noteRaise(state: PlanState, rolloutPct: number, time: PlanTime): PlanState {
   const raised = { ...state, raisedMs: time.countedMs };
   const isUnderWay = state.status === 'running' || (state.status === 'held' && state.step !== null);

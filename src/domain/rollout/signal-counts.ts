@@ -68,7 +68,7 @@ export type SilentOthers = OtherDevices & {
 
 const NO_NETWORKS: SignalNetworks = { count: 0, parts: [] };
 
-/** Counts of a release without any record. */
+/** Counts of a release of which nothing is on record. */
 export const NO_SIGNALS: SignalCounts = {
   offered: 0,
   installed: 0,

@@ -20,7 +20,7 @@ export type Requirement =
   | { readonly rule: DecisionRule; readonly on: 'fields'; readonly condition: FieldCondition }
   | { readonly rule: DecisionRule; readonly on: 'device'; readonly condition: DeviceCondition };
 
-/** Share of the devices with the same fields that a release can be offered to. */
+/** Which of the devices with the same fields a release can be offered to. */
 export type Audience = 'all' | 'some' | 'none';
 
 const NO_REQUIREMENTS: readonly Requirement[] = [];

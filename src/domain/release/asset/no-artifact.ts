@@ -10,7 +10,7 @@ export type NoArtifact =
   | 'metadata'
   /** A part of a split file. */
   | 'part'
-  /** A package without the whole app. */
+  /** A package that does not hold the whole app, such as a delta. */
   | 'incomplete'
   /** No format has this ending. */
   | 'unknown-ending';

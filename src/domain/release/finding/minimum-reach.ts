@@ -16,8 +16,8 @@ type Place = Pick<ServingSnapshot, 'minimumSupportedVersion'> & {
 };
 
 /**
- * Returns a warning where releases meet the minimum version of a channel, and none is offered to every
- * device. With `version`, it is about that release, and there is none if that is below the minimum.
+ * Returns a warning if releases meet the minimum version of a channel, and none is offered to every device.
+ * With `version`, it is about that release, and there is none if that is below the minimum.
  */
 export function minimumFindings(
   { minimumSupportedVersion, releases }: Place,

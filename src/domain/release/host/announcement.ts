@@ -61,7 +61,7 @@ export type LeftAlone =
 /** An edit of a release that is not here: its content is stored until the release is announced. */
 type Remembering<Item> = { readonly step: 'remember'; readonly files: RememberedFiles<Item> };
 
-/** Effect of an announcement on a channel without that version. */
+/** Effect of an announcement on a channel that has no release of its version. */
 export type FirstStep<Item> =
   | Remembering<Item>
   /** The code host deleted or retracted its release. */
@@ -91,7 +91,7 @@ export type ChangedRelease<Item> = Pick<
 
 type Item = Pick<Artifact, 'url'>;
 
-/** Decides the effect of an announcement on a channel without that version. */
+/** Decides the effect of an announcement on a channel that has no release of its version. */
 export function takeFirst<Asset extends Item>(
   memory: HostMemory<Asset> | undefined,
   announcement: Announcement<Asset>,
@@ -123,7 +123,7 @@ export function takeNext<Asset extends Item>(
   return isEdit ? remember(announcement, memory) : takeLater(standing, announcement, memory);
 }
 
-/** Takes another event about the standing release. */
+/** Decides the effect of another event about the standing release. */
 function takeSame<Asset extends Item>(
   standing: StandingRelease<Asset>,
   { host: event, notes, artifacts, isComplete }: Announcement<Asset>,
@@ -147,7 +147,7 @@ function takeSame<Asset extends Item>(
   return change(standing, { host, ...content, isMadeAnew: false }, isComplete);
 }
 
-/** Takes a release that was created again; its files replace the previous ones, and so do its notes. */
+/** Decides the effect of a release that was created again: its files and notes replace the previous ones. */
 function takeLater<Asset extends Item>(
   standing: StandingRelease<Asset>,
   announcement: Announcement<Asset>,

@@ -16,7 +16,7 @@ export type KnownHostRelease = {
   readonly provider: WebhookProvider | null;
   readonly id: number | null;
   readonly tag: string | null;
-  /** Time of the latest change taken. */
+  /** Time of the latest change that was applied here. */
   readonly changedAt: number | null;
   readonly publishedAt: number | null;
   /** Time when the last of its files was uploaded. */
