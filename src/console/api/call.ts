@@ -1,5 +1,5 @@
-// Client of the console API: calls and their errors, and whether the service answers. The session is a cookie
-// that scripts cannot read.
+// Client of the console API: makes calls, turns refusals into errors, and observes whether the service
+// answers. The session is a cookie that scripts cannot read.
 
 import type { ConsoleAnswer, ConsoleAnswers } from '../../contract/console.ts';
 import type { Approval } from '../../contract/resource.ts';
@@ -25,16 +25,16 @@ type WithQuery<Path extends string> = Path | `${Path}?${string}`;
 
 /** Path of the console API; the endpoint's path follows. */
 export const API = `${consolePath.home}/api/`;
-/** Longest wait for the answer to a read, after which the page shows that the connection hangs. */
+/** Longest wait for the answer to a read; after it, the page shows that the connection hangs. */
 const READ_MS_MAX = 10_000;
 /** Longest wait for the answer to a write, which may wait for other writes. */
 const WRITE_MS_MAX = 30_000;
 
 /** Called when the session has ended (true) or its role no longer suffices (false). */
 let onRefused: (isSignedOut: boolean) => void = () => undefined;
-/** Number of opened sessions; a refusal of a request from before the latest one says nothing about it. */
+/** Number of sessions opened so far, so that the refusal of a request from an earlier one can be ignored. */
 let sessionCount = 0;
-/** Calls that open a session without having one; for these a 401 is a wrong password. */
+/** Calls that open a session; for these, a 401 means wrong credentials, not an ended session. */
 const OPENS_SESSION =
   /^(?:session(?:\/passkey)?|setup|invitation|password-reset|recovery|oidc\/join)$/;
 
@@ -53,7 +53,7 @@ export async function callForText(method: Method, path: string, body?: unknown):
   const session = sessionCount;
   const response = await reach(method, path, body);
   const text = await textOf(response, method);
-  // It was not done: whoever reads its answer would take it for the change.
+  // Thrown, because callers would read the answer as that of a change that was made.
   const waiting = response.status === ACCEPTED ? readWaiting(text) : undefined;
   if (waiting !== undefined) throw new ApiError(ACCEPTED, WAITS, { waiting });
   if (response.ok && opensSession) sessionCount += 1;
@@ -64,7 +64,7 @@ export async function callForText(method: Method, path: string, body?: unknown):
   throw new ApiError(response.status, message, { waitSeconds: waitOf(response) });
 }
 
-/** Returns the seconds after which the service takes the request again; undefined if it does not say. */
+/** Returns the seconds after which the service accepts the request again; undefined if it names none. */
 function waitOf(response: Response): number | undefined {
   const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
   return Number.isFinite(seconds) ? seconds : undefined;
@@ -79,7 +79,7 @@ async function textOf(response: Response, method: Method): Promise<string> {
   }
 }
 
-/** Returns the status of a read without its answer; 0 if the service cannot be reached. */
+/** Returns only the status of a read; 0 if the service cannot be reached. */
 export async function statusOf(path: string): Promise<number> {
   try {
     const { status } = await fetch(API + path, { method: 'HEAD', credentials: 'same-origin' });
@@ -94,7 +94,7 @@ export function presentSession(): number {
   return sessionCount;
 }
 
-/** Reports that a session has ended; has no effect if another one was opened since. */
+/** Reports that a session has ended; has no effect if another one has been opened since. */
 export function noteSignedOut(session: number): void {
   if (session === sessionCount) onRefused(true);
 }
@@ -158,9 +158,9 @@ export class ApiError extends Error {
   readonly status: number;
   /** Whether the service could not be reached; the error is obsolete once the service answers. */
   readonly isOutage: boolean;
-  /** Id of the approval that the call waits for; undefined if it was refused. */
+  /** Id of the approval that the call waits for; undefined for any other error. */
   readonly waiting: string | undefined;
-  /** Seconds after which it is worth trying again; undefined if unknown. */
+  /** Seconds after which to try again; undefined if unknown. */
   readonly waitSeconds: number | undefined;
 
   constructor(
@@ -179,21 +179,21 @@ export class ApiError extends Error {
     this.waitSeconds = waitSeconds;
   }
 
-  /** Returns the message to display: a refusal (`field: reason`) unchanged, a fault with what to do. */
+  /** Returns the message to display: the service's own, and for a 429 also when to try again. */
   get advice(): string {
     if (this.status === 429) return `${this.message}. Try again ${waitText(this.waitSeconds)}.`;
     return this.message;
   }
 }
 
-/** Says when to try again: `in 15 minutes`, rounded up. */
+/** Returns when to try again: `in 15 minutes`, rounded up. */
 function waitText(seconds: number | undefined): string {
   if (seconds === undefined) return 'in a moment';
   const [count, unit] = seconds < 90 ? [seconds, 'second'] : [Math.ceil(seconds / 60), 'minute'];
   return `in ${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** Reads what `/readyz` says of stores that the service does without; nothing where a proxy withholds it. */
+/** Reads the messages of `/readyz` about stores that are away or refuse writes; none if a proxy hides it. */
 export async function readDegraded(): Promise<readonly string[]> {
   try {
     const signal = AbortSignal.timeout(READ_MS_MAX);
@@ -207,8 +207,8 @@ export async function readDegraded(): Promise<readonly string[]> {
   }
 }
 
-// Connection to the service, observed with every request: the page shows one notice for an outage, and
-// repeats failed reads when it ends.
+// State of the connection to the service, observed with every request: the page shows one notice for an
+// outage, and repeats failed reads when the outage ends.
 
 type Listener = () => void;
 

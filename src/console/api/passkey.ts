@@ -1,4 +1,4 @@
-// Passkeys in the browser. The library that speaks to authenticators is loaded when one is asked for.
+// Passkeys in the browser. Loads the library that calls authenticators only when one is needed.
 
 import type { PasskeyOptions, SessionState } from '../../contract/console.ts';
 import { ApiError, call } from './call.ts';
@@ -6,7 +6,7 @@ import { ApiError, call } from './call.ts';
 const GIVEN_UP = 'No passkey was used: it was cancelled, or took too long. Try again.';
 const IS_THERE = 'This device has a passkey for your account already.';
 
-/** Whether this browser knows passkeys at all. */
+/** Whether this browser supports passkeys. */
 export const KNOWS_PASSKEYS = 'PublicKeyCredential' in window;
 
 /** Has an authenticator make a passkey for the account, and adds it under this name. */
@@ -38,7 +38,7 @@ async function show(options: PasskeyOptions): Promise<SessionState> {
   return call('POST', 'session/passkey', { credential });
 }
 
-/** Runs a call of the browser's authenticators; its errors become words for the page. */
+/** Calls an authenticator through the browser; turns its errors into an `ApiError` with a text to show. */
 async function withAuthenticator<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   try {
     return await ask();

@@ -1,5 +1,5 @@
-// Adoption charts: devices per version by hour, day or month, and a release beside the one before it at the
-// same age. The drawing code is loaded on first use.
+// Adoption charts: devices per version by hour, day or month, and a release compared with the one before it
+// at the same age. The drawing code is loaded on first use.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -111,8 +111,7 @@ function AdoptionChart({ app, points, step }: Adoption & { app: string; step: Ad
 }
 
 /**
- * Returns the start of the range in whole hours, so that the request path, and its cached answer, stay the
- * same.
+ * Returns the start of the range, a whole hour, so that the request's path and cached answer stay the same.
  */
 function sinceOf(step: AdoptionStep, nowMs: number): string {
   const hour = 3_600_000;
@@ -130,7 +129,7 @@ const FORMATS: Readonly<Record<AdoptionStep, Intl.DateTimeFormat>> = {
   month: new Intl.DateTimeFormat('en', { year: 'numeric', month: 'long', timeZone: 'UTC' }),
 };
 
-/** Legend with the numbers of the time at `index`. */
+/** Legend with the numbers at the time of this `index`. */
 function AdoptionLegend(props: {
   series: AdoptionSeries;
   /** Color of each version, in order. */
@@ -174,7 +173,7 @@ function AdoptionLegend(props: {
   );
 }
 
-/** Card with both curves and their numbers as a table. */
+/** Card that compares two releases at the same age: both curves, and their numbers as a table. */
 export function AgeCard({ adoption }: { adoption: ReleaseAdoption }) {
   const { release, before } = adoption;
   const hasBefore = before !== null && before.ages.length > 0;
@@ -251,7 +250,7 @@ type Draw = (place: HTMLElement) => () => void;
 
 /**
  * Chart whose code `load` returns. Draws again when `load` or the theme changes. `label` says where the same
- * numbers are as text.
+ * numbers are available as text.
  */
 function Plot(props: { label: string; load: () => Promise<Draw>; isLow?: boolean }) {
   const { label, load, isLow = false } = props;

@@ -153,7 +153,7 @@ function HistoryCard({ app, device }: { app: string; device: ShownDevice }) {
   );
 }
 
-/** Returns what has happened to a device, newest first. */
+/** Returns the events of a device, newest first. */
 function happeningsOf({ history, releases }: ShownDevice): readonly Happening[] {
   const versions = history.map(({ at, from, to }) => ({
     ...{ at, what: from === null ? `Ran ${to}` : `${from} → ${to}` },
@@ -286,7 +286,7 @@ function CandidateRow({ candidate, href }: { candidate: ExplainedCandidate; href
   );
 }
 
-/** Bar with the rollout and the device's bucket; the device is included when the bar reaches its mark. */
+/** Bar of the rollout with a mark at the device's bucket; the device is included when the bar reaches it. */
 function Cohort({ bucket, threshold }: { bucket: number; threshold: number }) {
   const place = (bucket / cohortPlace.buckets) * 100;
   const reached = (threshold / cohortPlace.buckets) * 100;

@@ -1,5 +1,5 @@
-// The one search of devices: a line for an id, a version or a label, choices beside it, and what is asked for
-// as chips. It is kept in the query, so that a link keeps it.
+// Search of devices: a text field for an id, a version or a label, selects beside it, and the present
+// criteria as chips. The criteria are query parameters, so that a link includes them.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -20,7 +20,7 @@ const SEEN_MS: Readonly<Record<string, number>> = {
   week: 7 * 86_400_000,
 };
 
-/** Parameters of the query that ask for devices, with the words of their chips. */
+/** Query parameters that select devices, with the labels of their chips. */
 const CHIPS = {
   id: 'id',
   version: 'version',
@@ -38,7 +38,7 @@ const CHIPS = {
 type Name = keyof typeof CHIPS;
 const NAMES = Object.keys(CHIPS) as readonly Name[];
 
-/** What a query asks for: the filter as the service takes it, and whether it lacks something. */
+/** Reads a query: returns the filter in the form of the service, and whether the criteria are complete. */
 export function readSearch(query: Query) {
   const { id, version, below, channel, platform, label, offered, moved } = query;
   const signal = readSignal(query.signal);
@@ -52,7 +52,7 @@ export function readSearch(query: Query) {
     signal,
     release,
     isFiltered: NAMES.some((name) => (query[name] ?? '') !== ''),
-    /** Whether a signal has the release that it is of. */
+    /** Whether the query names the release of its signal, if it has a signal. */
     isWhole: signal === undefined || (release !== '' && (channel ?? '') !== ''),
   };
 }
@@ -69,7 +69,7 @@ function seenSince(seen: string | undefined): string | undefined {
   return new Date(Math.floor(Date.now() / 60_000) * 60_000 - spanMs).toISOString();
 }
 
-/** Returns what a line of text asks for: `key=value` is a label, a version a version, else part of an id. */
+/** Returns the criterion of a text: `key=value` is a label, `1.2` or `<1.2` a version, else part of an id. */
 function readLine(text: string): Readonly<Partial<Record<Name, string>>> {
   const line = text.trim();
   if (/^[^=\s]+=/.test(line)) return { label: line };

@@ -1,5 +1,5 @@
-// Devices of an app: one search with its number of matches, a table, a CSV file, and the reasons why many
-// devices do not get a release.
+// Page of an app's devices: a search with its number of matches, a table, a CSV file, and a dialog on why
+// many devices do not get a release.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -110,7 +110,7 @@ export function DevicesPage({ app }: { app: AppOverview }) {
   );
 }
 
-/** Number of devices that fit, once for each search. */
+/** Number of devices that match; loaded once for each search. */
 function Matches(props: { app: string; filter: Readonly<Record<string, string | undefined>> }) {
   const { app, filter } = props;
   const count = useLoad(`devices/count${queryText({ app, ...filter })}`);

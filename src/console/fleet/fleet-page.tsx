@@ -24,7 +24,7 @@ const BARS_MAX = 8;
 export function FleetPage({ app }: { app: AppOverview }) {
   useTitle('Fleet', app.name);
   const { query } = useLocation();
-  // Where the devices were in links of a version before.
+  // Links of an earlier version have the devices here.
   if (location.hash === '#devices') {
     return <Redirect to={`${consolePath.devices(app.ref)}${queryText(query)}`} />;
   }

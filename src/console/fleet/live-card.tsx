@@ -1,4 +1,4 @@
-// Live activity: check-ins as they arrive, with a limited number of samples and at most two updates a second.
+// Live activity: check-ins as they arrive, with a limited number of samples, updated twice a second at most.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type {
@@ -23,7 +23,7 @@ const ENDINGS: Readonly<Partial<Record<Live['state'], string>>> = {
   'no-access': 'You may no longer see this app.',
 };
 
-/** Card with the live activity; the reader can hold it to read a row. */
+/** Card with the live activity; the reader can pause it to read a row. */
 export function LiveCard({ app }: { app: string }) {
   const [isPaused, setPaused] = useState(false);
   const live = useLive(app, isPaused);
@@ -105,7 +105,7 @@ const RENDER_MS = 500;
 const RETRY_MS = 5000;
 const RATE_WINDOW_MS = 4000;
 
-/** Receives events while the component is mounted; `isPaused` holds the display. */
+/** Receives events while the component is mounted; `isPaused` freezes the display. */
 function useLive(app: string, isPaused: boolean): Live {
   const [live, setLive] = useState<Live>({ state: 'connecting', rate: 0, rows: [] });
   const feed = useRef<Feed>();
@@ -181,7 +181,7 @@ class Feed {
     });
     source.addEventListener('error', () => {
       this.state = 'lost';
-      // The browser reconnects itself, unless the service refused the stream.
+      // The browser reconnects by itself, unless the service refused the stream.
       if (source.readyState === EventSource.CLOSED) void this.explain();
     });
     source.addEventListener('end', ({ data }: MessageEvent<string>) => {
@@ -194,7 +194,7 @@ class Feed {
     });
   }
 
-  /** Requests the status of the refusal, which the browser does not reveal. */
+  /** Requests the status of the refusal, which `EventSource` does not reveal. */
   private async explain(): Promise<void> {
     const status = await statusOf(this.path);
     this.end(REFUSALS[status]);
@@ -203,7 +203,7 @@ class Feed {
   /** Ends the present stream; opens another one later, unless access is refused. */
   private end(reason: LiveEndReason | undefined): void {
     if (this.isClosed) return;
-    // The page stays while the reader signs in again over it.
+    // The page stays open below the dialog in which the reader signs in again.
     if (reason === 'signed-out') noteSignedOut(this.session);
     this.state = reason === undefined || reason === 'signed-out' ? 'lost' : reason;
     if (reason === 'no-access') return;

@@ -1,4 +1,4 @@
-// Page of a device id that is not on record: what a described device would get.
+// Page of a device id that is not on record: what a device of a given platform and version would get.
 
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
@@ -17,7 +17,7 @@ import { PageHead } from '../part/page-head.tsx';
 
 type Told = Readonly<Record<'channel' | 'platform' | 'arch' | 'version', string>>;
 
-/** Page with a form for the device, and the decision for it. Records nothing. */
+/** Page with a form that describes the device, and the decision for it. Records nothing. */
 export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: string }) {
   const [first] = channelNames(app);
   const { values: told, field } = useFields<keyof Told>({
@@ -50,7 +50,7 @@ export function NeverSeenPage({ app, deviceId }: { app: AppOverview; deviceId: s
             <Field label="Version" isCode {...field('version')} />
           </div>
         </Form>
-        {/* After an input, the answer is to another question. */}
+        {/* Hidden after an input, because the answer is about the former values. */}
         {asked === told && (
           <WouldGet key={JSON.stringify(told)} app={app.ref} deviceId={deviceId} told={told} />
         )}

@@ -1,4 +1,4 @@
-// Dialog that says for a pasted list of devices what each would get now, and why not more.
+// Dialog that shows, for a pasted list of device ids, what each would get now, and why.
 
 import { useState } from 'preact/hooks';
 import type { BriefDecision } from '../../contract/console-fleet.ts';

@@ -1,10 +1,10 @@
-// Live region of the console, in which screen readers hear what an act has done.
+// Live region of the console, through which screen readers announce the result of an action.
 
 import { useEffect, useState } from 'preact/hooks';
 
 let say: ((text: string) => void) | undefined;
 
-/** Lets screen readers say a text; the same text again is said again. */
+/** Makes screen readers announce a text, also if it is the same as the last one. */
 export function announce(text: string): void {
   say?.(text);
 }

@@ -2,7 +2,7 @@
 
 import { useId, useState } from 'preact/hooks';
 
-/** Input of several values; `locked` ones cannot be removed, `options` are suggestions. */
+/** Input of several values. Values in `locked` cannot be removed; `options` are suggestions. */
 export function ChipsInput(props: {
   label: string;
   values: readonly string[];
@@ -88,7 +88,7 @@ function ValueInput(props: {
   );
 }
 
-/** Returns whether an option was picked, not typed: typed text may begin another value (`beta`, `beta-2`). */
+/** Returns whether an option was picked. A typed one may be the beginning of another (`beta`, `beta-2`). */
 function isPicked(event: Event): boolean {
   return !(event instanceof InputEvent) || event.inputType === 'insertReplacementText';
 }

@@ -1,4 +1,4 @@
-// Button that copies a text to the clipboard, and a secret with such a button.
+// Button that copies a text to the clipboard, and the display of a secret with such a button.
 
 import { useEffect, useState } from 'preact/hooks';
 

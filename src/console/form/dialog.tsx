@@ -8,19 +8,19 @@ import { DialogContext, Form } from './form.tsx';
 import { Notice } from './notice.tsx';
 import { CrossButton } from './small-button.tsx';
 
-/** Controls that take input. */
+/** Selector of controls that take input. */
 const CONTROL = '.dialog-body :is(input, select, textarea)';
 
 /**
- * Dialog that is open while it is rendered; calls `onClose` when the reader dismisses it, after a question if
- * there is input. `keeps` names a text that is shown once: only the dialog's own button then closes it
+ * Dialog that is open while it is rendered. Calls `onClose` when the reader dismisses it; asks first if input
+ * would be lost. `keeps` names a text that is shown only once: then only the dialog's own button closes it
  * without a question.
  */
 export function Dialog(props: {
   title: string;
   isWide?: boolean;
   keeps?: string;
-  /** Whether its input may be lost, such as a search text. */
+  /** Whether its input may be lost without a question, such as a search text. */
   isDisposable?: boolean;
   onClose: () => void;
   children: ComponentChildren;
@@ -36,7 +36,7 @@ export function Dialog(props: {
     // Otherwise the browser would focus the close button.
     const first = shown?.querySelector<HTMLElement>('[data-first]');
     (first ?? shown?.querySelector<HTMLElement>(CONTROL))?.focus();
-    // Closed before its removal, because closing returns the focus.
+    // Closed before its removal, because closing returns the focus to where it was.
     return () => shown?.close();
   }, []);
   const ask = useCallback(() => setLeaving(true), []);
@@ -56,7 +56,7 @@ export function Dialog(props: {
         dismiss();
       }}
     >
-      {/* Stays in sight when the dialog is scrolled, and the question with it. */}
+      {/* Stays visible when the dialog is scrolled, together with the question. */}
       <div class="dialog-top">
         <div class="dialog-head line apart">
           <h2 id={titleId}>{title}</h2>
@@ -87,7 +87,7 @@ function Leaving(props: {
   onStay: () => void;
 }) {
   const stay = useRef<HTMLButtonElement>(null);
-  // Before the question is painted: the next key is an answer to it, and goes to no field.
+  // Before the question is painted, so that the next key answers it and does not reach a field.
   useLayoutEffect(() => stay.current?.focus(), []);
   return (
     <div class="notice warn leaving panel row small" role="alert">
@@ -112,7 +112,7 @@ type FormDialogProps<Result> = {
   cancel?: string;
   isWide?: boolean;
   onSend: () => Promise<Result>;
-  /** Says what follows on the dialog, such as a secret that was made; without it the dialog closes. */
+  /** Returns what to show next, such as a new secret; without it, the dialog closes. */
   then?: (result: Result) => ComponentChildren;
   onClose: () => void;
   children: ComponentChildren;
@@ -134,7 +134,7 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
       isSending.current = false;
     }
   };
-  // What is made is shown this once: the dialog stays until it is here.
+  // The result is shown only once, so the dialog stays open until it arrives.
   const dismiss = () => {
     if (then === undefined || !isSending.current) onClose();
   };
@@ -148,22 +148,21 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   );
 }
 
-/** Form dialog that asks before something is done; its button is that of a danger unless told otherwise. */
+/** Form dialog that asks for confirmation; its button is marked as dangerous by default. */
 export function ConfirmDialog<Result>(props: FormDialogProps<Result>) {
   return <FormDialog tone="danger" {...props} />;
 }
 
 type Dialogue = (close: () => void) => ComponentChildren;
 
-/** Provides one dialog at a time: what is open, and a function that opens it, as it is at that moment. */
+/** Provides one dialog at a time: the open one, and a function that opens one with its present values. */
 export function useDialog(): readonly [ComponentChildren, (dialog: Dialogue) => void] {
   const [open, setOpen] = useState<Dialogue>();
   return [open?.(() => setOpen(undefined)), (dialog) => setOpen(() => dialog)];
 }
 
 /**
- * Dialog with a text that is shown once; `children` say what to do with it, `what` names it on the copy
- * button.
+ * Dialog with a text that is shown only once. `children` say what to do with it; `what` names it in labels.
  */
 export function SecretDialog(props: {
   title: string;

@@ -1,5 +1,5 @@
-// Controls of a form, each with its label, hint and refusal: text, one or some of a few values, and the
-// reason of a change.
+// Controls of a form, each with its label, hint and refusal: text, a select, checkboxes, and the reason for a
+// change.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
@@ -30,7 +30,7 @@ type TextFieldProps = {
   options?: readonly string[];
 };
 
-/** Properties of a field that its form gives it. */
+/** Properties that a form gives to its field. */
 export type FieldOfForm = Pick<TextFieldProps, 'name' | 'value' | 'onInput' | 'isFocused'>;
 
 /** Text input; `options` are suggestions. */
@@ -116,7 +116,7 @@ export type Option<Value extends string> = { readonly value: Value; readonly lab
 export function Choice<Value extends string>(props: {
   label: string;
   value: Value;
-  /** A value without a label of its own is its label. */
+  /** Options; a plain value is also its own label. */
   options: readonly (Option<Value> | Value)[];
   onChoose: (value: Value) => void;
   hint?: ComponentChildren;
@@ -209,7 +209,7 @@ export function ReasonField(props: FieldOfForm) {
   );
 }
 
-/** Label around a control; `children` get its id and the ids of its hint and its refusal. */
+/** Label of a control; `children` get the control's id, and the ids of its hint and refusal. */
 function LabelledControl(props: {
   label: string;
   hint?: ComponentChildren;
@@ -250,7 +250,7 @@ export type FieldError = {
 
 type Fields = {
   readonly error: FieldError | undefined;
-  /** Says that a field shows the refusal. */
+  /** Called by the field that shows the refusal. */
   readonly claim: (error: FieldError) => void;
 };
 
@@ -268,12 +268,12 @@ export function isAt(name: string | undefined, { path }: FieldError): boolean {
   return name !== undefined && (path === name || path.startsWith(`${name}.`));
 }
 
-/** Returns why this field was refused, and a reference to its control, which a refusal focuses. */
+/** Returns why the service refused this field, and a reference for its control, which a refusal focuses. */
 export function useFieldError<Control extends HTMLElement>(name: string | undefined) {
   const fields = useContext(FieldErrorContext);
   const control = useRef<Control>(null);
   const error = fields?.error !== undefined && isAt(name, fields.error) ? fields.error : undefined;
-  // Before the page is painted, so that the form does not show it as well.
+  // Before the page is painted, so that the form does not show the refusal as well.
   useLayoutEffect(() => {
     if (error !== undefined) fields?.claim(error);
   }, [error]);

@@ -1,4 +1,4 @@
-// Forms that the page submits itself: one with button, progress and error, and filters above a list.
+// Forms that a script submits: one with button, progress and error, and one for filters above a list.
 
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -12,8 +12,8 @@ import { Notice } from './notice.tsx';
 /**
  * Form that Enter or its button submits. Shows the `ApiError` of `onSend` at the field that it names, else
  * below the fields, until the input changes; `obstacle` says why it cannot be sent yet. In a dialog, *Cancel*
- * asks before input is lost, as Escape does. A call that waits for an approval ends the form: sent again, it
- * would be asked for twice. A form that `isGoingOn` has more to ask: its success is not announced.
+ * asks before input is lost, as Escape does. A call that waits for an approval ends the form: sending it
+ * again would request another one. `isGoingOn`: success is not announced, as more steps follow.
  */
 export function Form(props: {
   label?: string;
@@ -107,9 +107,9 @@ export function Form(props: {
   );
 }
 
-/** Says that nothing is done yet, with the page on which a second person decides. */
+/** Says that nothing is done yet, with a link to the page on which a second person decides. */
 function Waiting({ id, onClose }: { id: string; onClose: (() => void) | undefined }) {
-  // The button that had the focus is gone.
+  // Takes the focus, because the button that had it is gone.
   const link = useRef<HTMLAnchorElement>(null);
   useEffect(() => link.current?.focus(), []);
   return (
@@ -131,12 +131,12 @@ function Waiting({ id, onClose }: { id: string; onClose: (() => void) | undefine
   );
 }
 
-/** The dialog around a form. */
+/** Provides the dialog around a form to it. */
 export const DialogContext = createContext<
   | {
-      /** Closes it; asks first if input would be lost. */
+      /** Closes the dialog; asks first if input would be lost. */
       readonly dismiss: () => void;
-      /** Says that its input is done with. */
+      /** Marks the dialog's input as sent, so that closing asks nothing. */
       readonly settle: () => void;
     }
   | undefined
@@ -166,7 +166,7 @@ export function FilterForm(props: {
   );
 }
 
-/** Provides the texts of a form's fields, and the properties of the field of a name. */
+/** Provides the texts of a form's fields, and the properties of each field by its name. */
 export function useFields<Name extends string>(first: Readonly<Record<Name, string>>) {
   const [values, setValues] = useState(first);
   const field = (name: Name): FieldOfForm => ({
@@ -177,7 +177,7 @@ export function useFields<Name extends string>(first: Readonly<Record<Name, stri
   return { values, setValues, field };
 }
 
-/** Provides the texts of filters, which begin as those of the applied query. */
+/** Provides the texts of filters, which follow the applied query. */
 export function useDraft(query: Record<string, string>) {
   const { values: draft, setValues, field } = useFields(query);
   useEffect(() => setValues(query), [query]);

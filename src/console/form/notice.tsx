@@ -16,7 +16,7 @@ export function Notice(props: {
   );
 }
 
-/** Error after which the reader can try again. */
+/** Error with a button to try again. */
 export function FaultNotice({ fault, onRetry }: { fault: string; onRetry: () => void }) {
   return (
     <Notice tone="bad">
@@ -28,7 +28,7 @@ export function FaultNotice({ fault, onRetry }: { fault: string; onRetry: () => 
   );
 }
 
-/** Placeholder of what is being loaded; while it `isComing`, what is below it on the page is not shown. */
+/** Placeholder of loading data. `isComing`: hides what is below it on the page until the data is there. */
 export function Skeleton({ isComing = true }: { isComing?: boolean }) {
   return (
     <div

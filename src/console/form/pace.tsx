@@ -1,4 +1,4 @@
-// Pace of a new release: at once to a share of the devices, by a plan, or paused; and the fields for it.
+// Pace of a new release: at once to a share of the devices, by a plan, or paused; and its form fields.
 
 import { useId } from 'preact/hooks';
 import { percentText } from '../format/figure-text.ts';
@@ -19,7 +19,7 @@ export type PaceDraft = {
   readonly plan: PlanDraft;
 };
 
-/** Fields of a request that the pace stands for. */
+/** Fields of a request that the pace sets. */
 export const PACE_PATHS: readonly string[] = ['rollout', 'plan', 'status'];
 
 /** Options, the fastest first. */
@@ -72,7 +72,7 @@ export function PaceSummary({ kind, rollout, plan }: PaceDraft) {
   );
 }
 
-/** Choice of the pace, with the fields that it has. */
+/** Choice of the pace, with the fields of the chosen one. */
 export function PaceFields(props: {
   pace: PaceDraft;
   onChange: (pace: PaceDraft) => void;

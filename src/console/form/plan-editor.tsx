@@ -1,4 +1,4 @@
-// Editor of a rollout plan: a preset, or steps and limits of its own.
+// Editor of a rollout plan: a preset, or custom steps and limits.
 
 import { PLAN_PRESET_NAMES, SIGNALS } from '../../contract/choice.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -34,7 +34,7 @@ type Props = {
   path?: string;
 };
 
-/** Choice of a plan, with fields for its steps and limits if they are its own. */
+/** Choice of a plan, with fields for the steps and limits of a custom one. */
 export function PlanEditor(props: Props) {
   const { draft, onChange } = props;
   const isOwn = draft.kind === 'own';

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 
-/** Small button; `of` tells screen readers what it is about. */
+/** Small button; `of` names its subject for screen readers. */
 export function SmallButton(props: {
   tone?: 'plain' | 'primary';
   of?: string;
@@ -19,7 +19,7 @@ export function SmallButton(props: {
   );
 }
 
-/** Button with a cross, which removes something or closes it, as its label says. */
+/** Button with a cross that removes or closes something, as its label says. */
 export function CrossButton({ label, onClick }: { label: string; onClick: () => void }) {
   return (
     <button type="button" class="icon-button" aria-label={label} onClick={onClick}>

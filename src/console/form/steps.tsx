@@ -1,4 +1,4 @@
-// Form of a dialog in steps, the last of which is a review of the others and of what they will do.
+// Form of a dialog in steps; the last one reviews the others and their effect.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -12,11 +12,11 @@ type Step = {
   /** Name in the list of steps, and in the review. */
   readonly name: string;
   readonly title: string;
-  /** Fields of the request that it has; the refusal of one leads to it. */
+  /** Fields of the request in this step; the refusal of one opens the step. */
   readonly fields: readonly string[];
-  /** Field that keeps it from being left, and why; the browser itself looks for fields that are empty. */
+  /** Field that prevents leaving the step, and why. The browser itself checks for empty fields. */
   readonly obstacle?: FieldError | undefined;
-  /** What was chosen, for the review. */
+  /** Chosen values, for the review. */
   readonly summary: ComponentChildren;
   readonly content: ComponentChildren;
 };
@@ -25,23 +25,23 @@ const REVIEW = 'Review';
 
 type Props = {
   steps: readonly Step[];
-  /** Whether there is a review of the present input; without one the review is not shown. */
+  /** Whether there is a review of the present input; if not, the last step is not shown. */
   isReviewed: boolean;
-  /** Asks for the review. */
+  /** Requests the review. */
   onReview: () => Promise<unknown>;
   send: string;
   tone?: 'primary' | 'danger';
   obstacle: string | undefined;
   onSend: () => Promise<unknown>;
   onCancel: () => void;
-  /** Findings, effect, and what else belongs to the review. */
+  /** Content of the review, such as findings and effect. */
   children?: ComponentChildren;
 };
 
 /**
- * Form in steps. *Next* and Enter go on, *Back* and the list of steps go back. The step that opens gets the
- * focus on its heading, or on its field that was refused, and is announced. Only *Next* leads to the review,
- * so that it is always one of what will be sent.
+ * Form in steps. *Next* and Enter open the next step, *Back* and the list of steps an earlier one. Opening a
+ * step focuses its heading, or its refused field, and announces the step. Only *Next* leads to the review, so
+ * that it always shows what will be sent.
  */
 export function Steps(props: Props) {
   const { steps, isReviewed, onReview, send, tone = 'primary', onSend, onCancel } = props;
@@ -51,7 +51,7 @@ export function Steps(props: Props) {
   const at = isReviewed ? place : Math.min(place, steps.length - 1);
   const step = steps[at];
   const names = [...steps.map(({ name }) => name), REVIEW];
-  // Before the page is painted, which would show it below the fields for a moment.
+  // Before the page is painted, which would show the refusal below the fields for a moment.
   useLayoutEffect(() => {
     const owner = steps.findIndex(({ fields }) => isOneOf(fields, refused));
     if (owner !== -1) setPlace(owner);
@@ -100,7 +100,7 @@ function isOneOf(fields: readonly string[], refused: FieldError | undefined): bo
   return refused !== undefined && fields.some((name) => isAt(name, refused));
 }
 
-/** Shows a step that opens from its heading on, unless a refusal led to it and has focused a field of it. */
+/** Scrolls an opened step to its heading and focuses it, unless a refusal has focused one of its fields. */
 function useStepFocus(at: number, isLed: boolean, onOpen: () => void) {
   const body = useRef<HTMLDivElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
@@ -141,7 +141,7 @@ function StepList(props: { names: readonly string[]; at: number; onGo: (place: n
   );
 }
 
-/** What was chosen in each step, with a way back to it. */
+/** Chosen values of each step, with a button that goes back to it. */
 function Summary({ steps, onGo }: { steps: readonly Step[]; onGo: (place: number) => void }) {
   return (
     <dl class="summary">

@@ -237,7 +237,7 @@ function ExpressionRow(props: {
   );
 }
 
-/** Attributes of a control whose row has a fault. */
+/** Attributes of a control whose row was refused. */
 function faultProps(id: string, reason: string | undefined) {
   return reason === undefined
     ? {}

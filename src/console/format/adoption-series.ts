@@ -1,4 +1,4 @@
-// Converts adoption for charts and tables: one row of numbers per version over the same times, and two
+// Converts adoption data for charts and tables: one row of numbers per version over the same times, and two
 // releases at the same ages.
 
 import type { Adoption, AdoptionStepPoint } from '../../contract/console-fleet.ts';
@@ -9,7 +9,7 @@ import { byVersion } from '../../domain/decision/version.ts';
 export type AdoptionSeries = {
   /** Times of the columns in seconds since 1970, ascending. */
   readonly times: readonly number[];
-  /** Times whose numbers are minimums. */
+  /** Times at which the true numbers may be higher. */
   readonly minimums: ReadonlySet<number>;
   /** Rows by version, newest first; the sum of all other versions, if any, is last. */
   readonly versions: readonly {
@@ -54,7 +54,7 @@ export function adoptionSeries(answer: Adoption['points']): AdoptionSeries {
   return { times, minimums, versions: inOrder(versions) };
 }
 
-/** Stacks the rows: each value becomes the sum of it and the rows before. Hidden rows have no values. */
+/** Stacks the rows: each value becomes its sum with the rows before. Hidden rows have no values. */
 export function stackedRows(
   { times, versions }: AdoptionSeries,
   hidden: ReadonlySet<string>,
@@ -139,7 +139,7 @@ export function ageSeries({ release, before }: ReleaseAdoption): AgeSeries {
   };
 }
 
-/** Returns the numbers at a few ages, the present one last. */
+/** Returns the numbers at a few ages; the present age is last. */
 export function ageRows({ release, before }: ReleaseAdoption): readonly AgeRow[] {
   const present = release.ages.at(-1)?.hours ?? before?.ages.at(-1)?.hours ?? 0;
   const rowOf = (label: string, hours: number): AgeRow => ({

@@ -1,5 +1,5 @@
-// The audit as a log: its filters and their query, the differences of a change with words for the fields, and
-// the CSV table.
+// The audit as a log: its filters and their query, the differences that a change made with words for the
+// fields, and the CSV table.
 
 import { TARGET_OPERATORS } from '../../contract/choice.ts';
 import type { AuditDeed, AuditEntry, TargetExpression } from '../../contract/resource.ts';
@@ -58,7 +58,7 @@ export function deedOf({ action = '', did = '' }: Record<string, string>): strin
   return DEED_WORDS.some((each) => each.value === value) ? value : '';
 }
 
-/** Returns what stands in the place of a day in a query, and is none. */
+/** Returns the values of `from` and `to` in a query that are not days. */
 export function unreadableDays({ from = '', to = '' }: Record<string, string>): readonly string[] {
   return [from, to].filter((day) => day !== '' && startOf(day, 0) === undefined);
 }
@@ -94,7 +94,7 @@ const TEXT_LENGTH_MAX = 600;
 /** Maximum number of listed differences; further ones are counted. */
 const DIFFERENCES_MAX = 60;
 
-/** Returns the values that differ, in the order of the fields. A list is one value; null is none. */
+/** Returns the values that differ, in the order of the fields. A list counts as one value, null as none. */
 export function auditDifference(before: unknown, after: unknown): readonly Difference[] {
   const found: Difference[] = [];
   compare([], before, after, found);
@@ -157,7 +157,7 @@ function isExpression(value: unknown): value is TargetExpression {
 /** Times as the service writes them. */
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 
-/** Words for the values of fields that hold a name of the service. */
+/** Words for the values of fields whose values are names in the service. */
 const WORDS_OF: Readonly<Record<string, (text: string) => string>> = {
   requestedBy: actorWords,
   decidedBy: actorWords,

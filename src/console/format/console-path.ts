@@ -3,7 +3,7 @@
 import { pathSegment } from '../../contract/text.ts';
 
 /**
- * Path of the service's address, which the proxy takes off; '' for an address without one. Every path of the
+ * Path of the service's address, which the proxy removes; '' for an address without a path. Every path of the
  * service in a page begins with it.
  */
 export const MOUNT = mountOf(import.meta.url);
@@ -30,7 +30,7 @@ export const consolePath = {
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;
 
-/** Returns what stands before the console in the address of one of its scripts: '' or a path. */
+/** Returns the path before `/console` in the address of one of its scripts; '' if there is none. */
 export function mountOf(script: string): string {
   return /^(.*)\/console\/assets\/[^/]+$/.exec(new URL(script).pathname)?.[1] ?? '';
 }

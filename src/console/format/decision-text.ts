@@ -1,5 +1,5 @@
-// Sentences for decisions: why a device gets what it gets, for a ticket, for a device that the reader
-// describes, and for devices that stay on a release that is rolled back.
+// Sentences for decisions: why a device gets an update or none, also for a ticket, for a device that the
+// reader describes, and for devices that stay on a release that is rolled back.
 
 import type {
   BriefDecision,
@@ -22,7 +22,7 @@ const SENTENCES: Readonly<Record<Reason, string>> = {
     'The newest release was never offered yet, and that cannot be recorded right now.',
 };
 
-/** Returns why this release is offered, or what kept the newest release from the device. */
+/** Returns why this release is offered, or why the newest one is not. */
 export function reasonText(decision: ExplainedDecision): string {
   const { offer, reason, current } = decision;
   if (offer?.allowDowngrade === true) {
@@ -43,7 +43,7 @@ const KEPT_BACK: Readonly<Record<string, string>> = {
   'rolled-back': 'was rolled back',
 };
 
-/** Says which newer release is not offered; undefined if there is none. */
+/** Returns a sentence on a newer release that is not offered; undefined if there is none. */
 function keptBackText({ candidates, current }: ExplainedDecision): string | undefined {
   const own = parseVersion(current.version ?? '');
   const newer = candidates.find(({ version, verdict }) => {
@@ -59,8 +59,8 @@ function keptBackText({ candidates, current }: ExplainedDecision): string | unde
 const STUCK_MS = 24 * 3_600_000;
 
 /**
- * Says what went wrong between a device and the latest release that it was offered; undefined if nothing did,
- * or if it runs that release by now.
+ * Returns what went wrong with the latest release that a device was offered; undefined if nothing did, or if
+ * the device runs that release by now.
  */
 export function troubleText(
   releases: readonly DeviceRelease[],
@@ -79,7 +79,7 @@ export function troubleText(
   return `It was offered ${name}, checked in again, and is still on the old version.`;
 }
 
-/** Says for a list why a device gets what it gets. */
+/** Returns why a device gets an update or none, in the short form for a list. */
 export function briefReasonText({ device, offer, reason, why }: BriefDecision): string {
   if (device === null) return 'No device with this id is on record.';
   if (offer !== null) return SENTENCES.offered;
@@ -103,8 +103,8 @@ export const cohortPlace = {
 };
 
 /**
- * Returns a text for a ticket: what the device runs, what it gets now, when the next release, and what went
- * wrong (`trouble`).
+ * Returns a text for a ticket: what the device runs, what it gets now, when it gets the next release, and
+ * what went wrong (`trouble`).
  */
 export function ticketText(decision: ExplainedDecision, trouble?: string): string {
   const { device, current } = decision;
@@ -135,7 +135,7 @@ const TOLD_TEXTS: typeof SENTENCES = {
   'outside-cohort': 'The newest release is rolling out, and would not reach this device yet.',
 };
 
-/** Returns why a described device would get what it would get. */
+/** Returns why a described device would get an update or none. */
 export function toldText({ reason, update }: Explanation['decision']): string {
   if (update?.allowDowngrade === true) {
     return 'Its release was rolled back, so it is sent down to the newest release below.';
@@ -143,7 +143,7 @@ export function toldText({ reason, update }: Explanation['decision']): string {
   return wordFor(TOLD_TEXTS, reason);
 }
 
-/** Returns the verdict about a release for the device, with its bucket if that is the reason. */
+/** Returns the verdict on a release for the device, with the device's bucket if that is the reason. */
 export function verdictText({ verdict, bucket, threshold, status }: ListedCandidate): string {
   if (verdict === 'not-published') return status.replaceAll('_', ' ');
   if (verdict !== 'outside-cohort' || bucket === null) return verdict.replaceAll('-', ' ');
@@ -151,7 +151,7 @@ export function verdictText({ verdict, bucket, threshold, status }: ListedCandid
   return `not yet its turn: it stands at ${place}, the rollout at ${reach}`;
 }
 
-/** Returns why devices are offered nothing; it follows "they stay on it:". */
+/** Returns why devices are offered nothing; the text follows "they stay on it:". */
 export function stayText(reason: Reason): string {
   return STAY_TEXTS[reason] ?? 'they are offered nothing else';
 }

@@ -15,17 +15,17 @@ export const KIND_NAMES: Readonly<Record<DestinationKind, string>> = {
   mail: 'Mail',
 };
 
-/** Destination as it is typed; no events, or no apps, stand for all. */
+/** Destination as entered in a form; no events, or no apps, mean all of them. */
 export type DestinationDraft = {
   readonly kind: DestinationKind;
   readonly name: string;
-  /** Url, or recipient of mail. */
+  /** URL, or recipient of mail. */
   readonly address: string;
   readonly events: readonly string[];
   readonly apps: readonly string[];
 };
 
-/** Returns the draft of a destination; of a new webhook without one. */
+/** Returns the draft of a destination; if undefined, that of a new webhook. */
 export function destinationDraft(destination?: Destination): DestinationDraft {
   const { kind = 'webhook', name = '', url, to, events, apps } = destination ?? {};
   return { kind, name, address: url ?? to ?? '', events: events ?? [], apps: apps ?? [] };
@@ -37,7 +37,7 @@ export function destinationObstacle({ events }: DestinationDraft): string | unde
   return unknown === undefined ? undefined : `There is no event ${unknown}`;
 }
 
-/** Returns the fields of a draft for the service: all of a new one, of `before` those that differ. */
+/** Returns the fields of a draft to send: all for a new destination, else those that differ from `before`. */
 export function destinationBody(draft: DestinationDraft, before?: Destination): object {
   const { kind, name, address, events, apps } = draft;
   const was = before === undefined ? undefined : destinationDraft(before);
@@ -51,7 +51,7 @@ export function destinationBody(draft: DestinationDraft, before?: Destination): 
   };
 }
 
-/** Says what a destination is told. */
+/** Describes which events a destination gets. */
 export function destinationText({ events, apps }: Pick<Destination, 'events' | 'apps'>): string {
   const what = events === null ? 'Everything' : events.join(', ');
   return apps === null ? `${what}, of all apps` : `${what}, of ${apps.join(', ')} only`;
@@ -64,12 +64,12 @@ const UNREACHED: Readonly<Partial<Record<MailRecipient, string>>> = {
   stranger: 'No mails: its recipient is no longer a member.',
 };
 
-/** Says why the recipient of a destination gets no mails; undefined where that is not so. */
+/** Returns why the recipient of a destination gets no mails; undefined if nothing prevents them. */
 export function recipientText({ recipient }: Pick<Destination, 'recipient'>): string | undefined {
   return recipient === null ? undefined : UNREACHED[recipient];
 }
 
-/** Says how often a message was tried, and how the last try went. */
+/** Returns how the last try of a delivery ended, and the number of tries. */
 export function tryText({ tries }: Pick<NotificationDelivery, 'tries'>): string {
   const last = tries.at(-1);
   if (last === undefined) return 'Not tried yet';

@@ -1,7 +1,7 @@
 // Formats numbers, times and words in the console's language and the reader's zone: recent times relative,
 // older ones as dates.
 
-// Hours as the reader's own clock shows them: texts are English, but not everybody has AM and PM.
+// Hours follow the reader's locale: texts are English, but not every reader uses AM and PM.
 
 const { hourCycle = 'h23' } = new Intl.DateTimeFormat(undefined, {
   hour: 'numeric',
@@ -19,7 +19,7 @@ export function numberText(value: number): string {
   return WHOLE.format(value);
 }
 
-/** Formats a percentage, with a blank that does not break: `14.6 %`. */
+/** Formats a percentage, with a no-break space: `14.6 %`. */
 export function percentText(percent: number): string {
   return `${SHARE.format(percent / 100).slice(0, -1)}\u00a0%`;
 }
@@ -119,8 +119,8 @@ const AT = new Intl.DateTimeFormat('en', MOMENT);
 const AT_IN_YEAR = new Intl.DateTimeFormat('en', { ...MOMENT, year: 'numeric' });
 
 /**
- * Formats date and time with the reader's zone, and how long ago it is within a week:
- * `Nov 23, 2:02 PM GMT+1 · 3 hours ago`. Shows the year if it is not the present one.
+ * Formats date and time with the reader's zone, and within a week also relative to now: `Nov 23, 2:02 PM
+ * GMT+1 · 3 hours ago`. Shows the year if it is not the present one.
  */
 export function zonedTimeText(at: Date, nowMs: number): string {
   const isThisYear = at.getFullYear() === new Date(nowMs).getFullYear();

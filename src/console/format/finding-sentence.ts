@@ -1,5 +1,5 @@
-// Findings of a dry run as sentences, with the files that they are about, and the devices that a release has
-// no file for.
+// Findings of a dry run as sentences, which name the files that they are about, and count the devices that a
+// release has no file for.
 
 import type { Effect, Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
@@ -11,7 +11,7 @@ export type FindingSentence = { readonly severity: Finding['severity']; readonly
 
 type NamedFile = Pick<Artifact, 'url'>;
 
-/** Parts of an artifact that are said beside its file; findings about others are about the file itself. */
+/** Fields of an artifact that a sentence names beside the file; for any other, it names only the file. */
 const PART_NAMES: Readonly<Record<string, string>> = {
   platform: 'platform',
   arch: 'architecture',
@@ -19,10 +19,10 @@ const PART_NAMES: Readonly<Record<string, string>> = {
   sha512: 'SHA-512',
 };
 
-/** Maximum number of platforms that are said besides those in findings, the largest first. */
+/** Maximum number of platforms that are listed besides those in findings, the largest first. */
 const LISTED_MAX = 5;
 
-/** Messages that leave their subject to the path. */
+/** Messages whose subject is the path of the finding. */
 const WITHOUT_SUBJECT = /^(?:Is|Has|Names) /;
 /** Message about a platform, or a platform and architecture, for which the release has no file. */
 const NO_FILE = /^([^\s/]+)(?:\/(\S+))? (has no file\b.*)$/s;
@@ -30,14 +30,14 @@ const NO_FILE = /^([^\s/]+)(?:\/(\S+))? (has no file\b.*)$/s;
 /** Path of a step of a plan, or of a part of it. */
 const STEP = /^(?:plan\.)?steps\.(\d+)(?:\.|$)/;
 
-/** Names of times in messages about plans, with the words of the page. */
+/** Words of the page for the names of times in messages about plans. */
 const TIME_NAMES: Readonly<Record<string, string>> = {
   stuckAfterMinutes: 'the time of stuck',
   silentAfterMinutes: 'the time of silent',
   confirmMinutes: 'the time of two checks',
 };
 
-/** Returns a finding as a sentence; `artifacts` are those of the release, where they are known. */
+/** Returns a finding as a sentence; `artifacts` are those of the release, if known. */
 export function findingSentence(finding: Finding, artifacts: readonly NamedFile[] = []): string {
   const { path, message } = finding;
   const [, step] = STEP.exec(path) ?? [];
@@ -46,7 +46,7 @@ export function findingSentence(finding: Finding, artifacts: readonly NamedFile[
   return closed(`${subjectOf(path, artifacts)} ${withoutCapital(message)}`);
 }
 
-/** Returns a message about a step, with its times as the page says times. */
+/** Returns a message about a step, with its times as the page formats them. */
 function stepText(message: string): string {
   const text = message
     .replace(/\b(\w+Minutes) \((\d+)\)/g, (_, name: string, minutes: string) => {
@@ -77,8 +77,8 @@ function subjectOf(path: string, artifacts: readonly NamedFile[]): string {
 type Platforms = Pick<Effect, 'platforms' | 'isEstimate'>;
 
 /**
- * Returns the findings as sentences. Those about platforms without a file say how many devices that leaves
- * where they are, and platforms that no finding names follow.
+ * Returns the findings as sentences. Those about platforms without a file say how many devices keep their
+ * version for that; platforms that no finding names follow.
  */
 export function findingSentences(
   findings: readonly Finding[],
@@ -108,7 +108,7 @@ export function findingSentences(
     const text = closed(`${targetText(platform, arch)} ${rest}`);
     return { severity, text: `${text}${kept(found.map(([target]) => target))}` };
   });
-  // A release without any file says so once.
+  // For a release without any file, one finding says so.
   if (artifacts?.length === 0) return said;
   const others = [...left.keys()].slice(0, LISTED_MAX).map((target): FindingSentence => {
     return { severity: 'warning', text: `${target} has no file.${kept([target])}` };

@@ -7,7 +7,7 @@ import { type ArtifactDraft, NEW_ARTIFACT } from './artifact-draft.ts';
 
 export type PastedRelease = {
   readonly artifacts: readonly ArtifactDraft[];
-  /** Fields found in the text, as the form has them. */
+  /** Fields found in the text, in the form's own format. */
   readonly fields: Readonly<Partial<Record<'version' | 'notes' | 'rollout', string>>>;
   readonly targets?: Targeting | null;
 };

@@ -1,4 +1,4 @@
-// Rollout plan while a person chooses it: a preset, or steps and limits of its own that begin as a preset's.
+// Rollout plan while a person edits it: a preset, or custom steps and limits that begin as those of a preset.
 
 import { SIGNALS } from '../../contract/choice.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 import { PLAN_PRESETS } from '../../domain/rollout/plan-presets.ts';
 import { limitsText, stepsText } from './plan-words.ts';
 
-/** Step as it is entered: percent of the devices, and hours. */
+/** Step as entered: percentage of the devices, and hours to hold it. */
 export type StepDraft = { readonly rollout: string; readonly hours: string };
 
 export type PlanDraft = {
@@ -42,19 +42,19 @@ export function presetDraft(preset: PlanPresetName): PlanDraft {
   };
 }
 
-/** Returns a plan of another kind; one of its own begins with the steps and limits of the preset before. */
+/** Returns a plan of another kind; a custom one begins with the steps and limits of the preset before. */
 export function withKind(draft: PlanDraft, kind: PlanDraft['kind']): PlanDraft {
   return kind === 'own' ? { ...draft, kind } : presetDraft(kind);
 }
 
-/** Returns the plan with another step, which is to be filled in: before the one for all devices, if any. */
+/** Returns the plan with an empty step added: before the step for all devices, if there is one. */
 export function withStep(draft: PlanDraft): PlanDraft {
   const { steps } = draft;
   const place = Number(steps.at(-1)?.rollout) === ALL ? steps.length - 1 : steps.length;
   return { ...draft, steps: steps.toSpliced(place, 0, { rollout: '', hours: USUAL_HOURS }) };
 }
 
-/** Returns what keeps the steps from being sent; undefined if nothing does. */
+/** Returns why the steps cannot be sent; undefined if they can. */
 export function stepsObstacle({ steps }: PlanDraft): string | undefined {
   const shares = steps.map(({ rollout }) => Number(rollout));
   const isRising = shares.every((share, index) => share > (shares[index - 1] ?? 0) && share <= ALL);
@@ -100,7 +100,7 @@ function partsOf({ kind, steps, limits }: PlanDraft): Parts {
 }
 
 const { normal } = PLAN_PRESETS;
-/** How the signals of a plan are measured that has limits of its own: as with the presets. */
+/** How a plan with custom limits measures signals: as the presets do. */
 const MEASURED: PlanGuards = {
   minimumDevices: normal.guards.minimumDevices,
   stuckAfterMinutes: normal.guards.stuckAfterMinutes,

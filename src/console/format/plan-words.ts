@@ -20,7 +20,7 @@ import { WATCHED_MINUTES_MIN } from '../../domain/rollout/reach-steps.ts';
 import { actorWords } from '../../words/name.ts';
 import { countText, minutesText, numberText, percentText } from './figure-text.ts';
 
-/** Says by whom or why a plan is held, without a full stop; `history` of its release, newest first. */
+/** Returns by whom or why a plan is held, without a full stop. `history`: of its release, newest first. */
 export function heldText({ reason }: Pick<RolloutPlan, 'reason'>, history: readonly AuditEntry[]) {
   const deed = history.find(({ action }) => action === 'plan.hold');
   if (reason === null) return 'held, and no reason is known';
@@ -79,14 +79,14 @@ export function planActions(status: PlanStatus): readonly PlanAction[] {
   return ACTIONS[status];
 }
 
-/** Returns whether a plan goes on: it is neither completed nor cancelled. */
+/** Returns whether a plan is open: neither completed nor cancelled. */
 export function isOpenPlan(status: PlanStatus): boolean {
   return status !== 'completed' && status !== 'cancelled';
 }
 
 export type StepPlace = 'done' | 'passed' | 'now' | 'next' | 'later';
 
-/** Returns the state of a step; `next` is the step that an open plan begins next. */
+/** Returns the state of a step; `next` is the one that an open plan begins next. */
 export function stepPlace({ status, steps }: RolloutPlan, step: PlanStep): StepPlace {
   if (step.endedAt !== null) return step.startedAt === null ? 'passed' : 'done';
   if (step.startedAt !== null) return 'now';
@@ -103,8 +103,8 @@ function isAhead({ startedAt, endedAt }: PlanStep): boolean {
 }
 
 /**
- * Says what an open plan does after a person has raised the release to `percent`, with the time if it is
- * known. A step that this reaches has its whole hold from then on; without one the present wait stays.
+ * Describes what an open plan does after a person has raised the release to `percent`, with the time if it is
+ * known. If this reaches a step, the step's whole hold begins then; if not, the present wait stays.
  */
 export function afterRaise(
   plan: RolloutPlan,
@@ -168,9 +168,9 @@ export function intervalText({ low, high }: SignalRate): string {
 }
 
 /**
- * Says how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3 %, less 0.5 % among
- * other devices`. Undefined if nothing is taken off. `reached` is the number of devices that could be silent,
- * if it is known: where the rate is that of a part of them, how many of that part are silent is unknown.
+ * Describes how the rate of silent devices follows from their count: `7 of 527 are silent, 1.3 %, less 0.5 %
+ * among other devices`. Undefined if nothing is subtracted. `reached`: number of devices that could be
+ * silent, if known; if the rate is of a part of them, the part's silent devices are unknown.
  */
 export function silentText(
   devices: number,
@@ -183,14 +183,14 @@ export function silentText(
   const less = Math.round((plain - percent) * 10) / 10;
   if (less < 0.1) return undefined;
   const count = `${numberText(devices)} of ${numberText(base)}`;
-  // A rate of 0 may have been cut from below 0 (`measure-signal.ts`): then more than `less` is taken off.
+  // A rate of 0 may have been raised from below 0 (`measure-signal.ts`): then more than `less` is subtracted.
   const others = `${percent === 0 ? 'at least ' : ''}${percentText(less)}`;
   return `${count} are silent, ${percentText(plain)}, less ${others} among other devices`;
 }
 
 /**
- * Says what the network has that keeps a guard from judging; undefined if none does, or if a node of the
- * version before answered, which names none.
+ * Describes the network whose devices keep a guard from judging; undefined if there is none, or if a node of
+ * the previous version answered, which names none.
  */
 export function networkText({ network }: Partial<SignalRate>): string | undefined {
   if (!network) return undefined;
@@ -200,8 +200,8 @@ export function networkText({ network }: Partial<SignalRate>): string | undefine
 }
 
 /**
- * Takes out the versions above the release: their devices went on without it, and nothing is wrong with them.
- * `moved` is how many these are.
+ * Leaves out the versions above the release: their devices updated past it, and nothing is wrong with them.
+ * `moved` is the number of these devices.
  */
 export function placesLeft(places: SignalPlaces, version: string) {
   const own = parseVersion(version);
@@ -219,7 +219,7 @@ export function placesLeft(places: SignalPlaces, version: string) {
 /** Number of devices that a signal needs without a plan. */
 const USUAL_MINIMUM = 100;
 
-/** Says what keeps a release from being judged, offered now or not; undefined if nothing does. */
+/** Returns why a release, which is offered now or not, cannot be judged yet; undefined if it can. */
 export function tooEarlyText(
   { health, plan }: PlanAndHealth,
   isOffered: boolean,
@@ -246,7 +246,7 @@ export function tooEarlyText(
   return `Too early to tell: of the ${devices}, ${counts.join(', ')}.`;
 }
 
-/** Says how many devices each guard can judge by; undefined without guards. */
+/** Returns how many devices each guard can judge by; undefined without guards. */
 export function judgedText({ health, plan }: PlanAndHealth): string | undefined {
   const guards = plan?.guards ?? null;
   const limited = SIGNALS.filter((signal) => health.rates[signal].limit !== null);

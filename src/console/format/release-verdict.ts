@@ -1,4 +1,4 @@
-// The verdict on a release: its state in one sentence, the cause, since when, and what comes next by itself.
+// The verdict on a release: its state in one sentence, the cause, since when, and what follows by itself.
 
 import { SIGNALS } from '../../contract/choice.ts';
 import type { PlanAndHealth, ReleaseDetail } from '../../contract/console.ts';
@@ -18,7 +18,7 @@ export type ReleaseVerdict = {
   readonly cause: string | null;
   /** Time of the change that led to the state, RFC 3339. */
   readonly since: string | null;
-  /** What happens without anybody's doing, with its time; null if the state says it. */
+  /** What happens next automatically, with its time; null if the state says it. */
   readonly next: { readonly text: string; readonly at: string | null } | null;
 };
 
@@ -45,7 +45,7 @@ export function releaseVerdict(judged: Judged): ReleaseVerdict {
   };
 }
 
-/** Returns whether a release harms devices, as far as its signals tell. */
+/** Returns whether the signals of a release say that it harms devices. */
 export function isUnhealthy(planned: PlanAndHealth | undefined): boolean {
   return planned?.health.verdict === 'unhealthy';
 }

@@ -1,5 +1,5 @@
 // Served state of channels: their order, the standing of releases in words, and sentences for obstacles to a
-// change. The rules are the domain's, which the service applies too.
+// change. The rules are those of the domain, which the service applies, too.
 
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -22,7 +22,7 @@ export function channelOrder(one: string, other: string): number {
   return other === STABLE ? 1 : NATURAL.compare(one, other);
 }
 
-/** Returns the names of an app's channels in that order. */
+/** Returns the names of an app's channels in the order of `channelOrder`. */
 export function channelNames(app: {
   readonly channels: readonly { readonly name: string }[];
 }): readonly string[] {
@@ -34,12 +34,12 @@ type Standing = {
   readonly standing: ReleaseStanding;
 };
 
-/** Returns the percentage of the devices that a release is meant for which are offered it now. */
+/** Returns the percentage of the matching devices that are offered a release now. */
 export function servedShare({ rolloutPct, standing: { state } }: Standing): number {
   return state === 'serving' || state === 'rolling out' ? rolloutPct : 0;
 }
 
-/** Says what devices are offered of a release now. */
+/** Describes which devices are offered a release now. */
 export function standingText({ rolloutPct, standing }: Standing): string {
   const { on, supersededBy, wayDownFor } = standing;
   const where = on.length === 0 ? '' : ` on ${namesText(on)}`;
@@ -79,7 +79,7 @@ export function standingText({ rolloutPct, standing }: Standing): string {
   }
 }
 
-/** Returns what a channel serves: `3.1.0 on linux, 3.0.0`; undefined if nothing. */
+/** Returns what a channel serves: `3.1.0 on linux, 3.0.0`; undefined if it serves nothing. */
 export function servingText({ serving }: ChannelStanding, channel: string): string | undefined {
   if (serving.length === 0) return undefined;
   return serving.map((each) => servedText(each, channel)).join(', ');

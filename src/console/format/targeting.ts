@@ -35,7 +35,7 @@ export function targetingOf({ labels, expressions }: TargetingDraft): Targeting 
   };
 }
 
-/** What a row lacks. */
+/** Row that is incomplete, and what it lacks. */
 type DraftObstacle = {
   /** Path of the row in the request. */
   readonly path: string;
@@ -52,7 +52,7 @@ export function expressionPath(index: number): string {
   return `targets.matchExpressions.${index}`;
 }
 
-/** Returns the first row that is incomplete, and what it lacks; undefined if all rows are complete. */
+/** Returns the first incomplete row; undefined if all rows are complete. */
 export function draftObstacle({ labels, expressions }: TargetingDraft): DraftObstacle | undefined {
   const faults = [
     ...labels.map((row, index) => {

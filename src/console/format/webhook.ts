@@ -2,7 +2,7 @@
 
 import type { Webhook, WebhookSettings } from '../../contract/resource.ts';
 
-/** Settings in a form; `expect` keeps its values while another landing is chosen. */
+/** Settings in a form; `expect` keeps its values while another `landing` is chosen. */
 export type WebhookDraft = {
   readonly tagPrefix: string;
   readonly landing: Landing;
@@ -20,7 +20,7 @@ export function webhookDraft({ tagPrefix, hold, expect }: WebhookSettings): Webh
   };
 }
 
-/** Returns a draft as the service takes it. */
+/** Returns the settings of a draft, as the service expects them. */
 export function settingsOf({ tagPrefix, landing, expect }: WebhookDraft): WebhookSettings {
   return {
     tagPrefix: tagPrefix.trim() === '' ? null : tagPrefix.trim(),

@@ -1,5 +1,5 @@
-// Layout of every page of an app: its name, a tab per channel, one for the fleet and one for its devices, and
-// the owners' settings.
+// Layout of every page of an app: its name, tabs for its channels, fleet and devices, and the actions of
+// owners.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -251,7 +251,7 @@ function ChannelMenu(props: { app: string; names: readonly string[]; onClose: ()
 
 type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
 
-/** Button for owners, with its dialog. */
+/** Button that opens the dialog for editing the app; shown to owners only. */
 function EditApp(props: EditAppProps) {
   const mayChange = useMay('owner');
   const [isOpen, setOpen] = useState(false);

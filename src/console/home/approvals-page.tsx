@@ -1,4 +1,4 @@
-// Pages of approvals: the calls that wait, and one of them with its effect and the decision.
+// Pages of approvals: all calls that wait, and one call with its effect and the decision.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -30,7 +30,7 @@ const TONES = {
   failed: 'bad',
 } as const satisfies Record<ApprovalStatus, string>;
 
-/** Page of what waits in the organization, newest first. */
+/** Page of the organization's calls that wait, newest first. */
 export function ApprovalsPage() {
   useTitle('Approvals');
   const { id: org } = useOrganization();
@@ -56,7 +56,7 @@ export function ApprovalsPage() {
   );
 }
 
-/** Page of one approval, also of one that was decided. */
+/** Page of one approval, pending or decided. */
 export function ApprovalPage({ id }: { id: string }) {
   useTitle('Approval');
   const found = useLoad(`approvals/${encodeURIComponent(id)}`, APPROVALS_MS);
@@ -122,7 +122,7 @@ function ApprovalCard(props: { approval: Approval; onDecided: () => Promise<void
   );
 }
 
-/** Returns the settings in a request's body that decide who publishes for the channel's devices. */
+/** Returns the settings in a request's body that determine who can publish to the channel's devices. */
 function settingsIn({ approvals, follows }: Approval['request']['body']): DoorSettings {
   return {
     ...((approvals === 'one' || approvals === 'none') && { approvals }),
@@ -130,7 +130,7 @@ function settingsIn({ approvals, follows }: Approval['request']['body']): DoorSe
   };
 }
 
-/** Returns the page of what a request is about; what it would publish has none yet. */
+/** Returns the page of a request's subject: the channel's if the release does not exist yet. */
 function placePath({ status, request }: Approval): string {
   const { operation, app, channel, version } = request;
   if (channel === null) return consolePath.app(app);
@@ -140,10 +140,10 @@ function placePath({ status, request }: Approval): string {
   return consolePath.release(app, channel, version);
 }
 
-/** The decision, for those who may make it; then opens the request's own page, which says what came of it. */
+/** Form for the decision, for those who may decide; then opens the request's page, which shows the result. */
 function Decision(props: {
   approval: Approval;
-  /** What it is about, as the card's title names it. */
+  /** Subject of the request, as in the card's title. */
   place: string;
   onDecided: () => Promise<void>;
 }) {
@@ -162,7 +162,7 @@ function Decision(props: {
     try {
       await call('POST', `approvals/${id}/${how}`, given === '' ? {} : { reason: given });
     } catch (error) {
-      // It was decided all the same, or could not be carried out.
+      // Somebody else has decided it, or the call could not be made: the page shows which.
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
     }
     await onDecided();

@@ -1,4 +1,4 @@
-// Overview of an organization: what needs a person, its apps with what each channel serves, and the dialog
+// Overview of an organization: what needs attention, its apps with what each channel serves, and the dialog
 // for a new app.
 
 import { useState } from 'preact/hooks';
@@ -160,7 +160,7 @@ function NewAppDialog(props: { organizationId: string; onClose: () => void }) {
   );
 }
 
-/** Suggests a ref: the characters of the name that a ref may have. */
+/** Suggests a ref: the name, reduced to the characters that a ref may contain. */
 function refFrom(name: string): string {
   return name
     .normalize('NFKD')

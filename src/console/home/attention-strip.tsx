@@ -1,4 +1,4 @@
-// Strip on top of the overview: what needs a person, each with since when, why, and one button.
+// Strip at the top of the overview: what needs attention, each with its time, its reason, and one button.
 
 import type { AttentionItem, AttentionKind } from '../../contract/attention.ts';
 import { MISTAKEN_ID_WORDS, type MistakenId } from '../../contract/ref.ts';
@@ -16,7 +16,7 @@ import { useOrganization } from '../session/use-session.ts';
 
 const REFRESH_MS = 5000;
 
-/** List of what needs a person; one line where nothing does. */
+/** List of what needs attention; one line if nothing does. */
 export function AttentionStrip() {
   const { id: org } = useOrganization();
   const attention = useLoad(`attention${queryText({ org })}`, REFRESH_MS);
@@ -58,7 +58,7 @@ function Count({ count, isWhole }: { count: number; isWhole: boolean }) {
 type Look = {
   readonly label: string;
   readonly tone: Tone;
-  /** Why, where the service recorded no words. */
+  /** Reason, if the service recorded none. */
   readonly why: (item: AttentionItem) => string;
 };
 
@@ -97,14 +97,14 @@ const LOOKS: Readonly<Record<AttentionKind, Look>> = {
   },
 };
 
-/** Kind of a mistaken id in words; a kind that a newer node knows stands for itself. */
+/** Returns a kind of mistaken id in words; a kind that only a newer node knows is returned as it is. */
 function mistakeText(kind: string | null): string {
   return kind !== null && kind in MISTAKEN_ID_WORDS
     ? MISTAKEN_ID_WORDS[kind as MistakenId]
     : `"${kind ?? ''}"`;
 }
 
-/** Why a release from a code host is not published: the recorded words are names of the service. */
+/** Why a release from a code host is not published, by the name that the service recorded. */
 const LANDED: Readonly<Record<string, string>> = {
   expecting: 'It waits for the rest of its files.',
   'by-hand': 'It waits for a person to publish it.',

@@ -6,7 +6,7 @@ import { auditDifference, auditLink, type Difference, fieldText } from '../forma
 import { Actor, Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 
-/** Audit entry as a sentence: actor, deed, subject. `hasSubject` is false on the page of the subject. */
+/** Audit entry as a sentence: actor, action, subject. `hasSubject` is false on the page of the subject. */
 export function AuditEntryView(props: { entry: AuditEntry; hasSubject?: boolean }) {
   const { entry } = props;
   const hasSubject = (props.hasSubject ?? true) && !isAboutActor(entry);
@@ -62,7 +62,7 @@ function Subject({ entry }: { entry: AuditEntry }) {
   return link === undefined ? name : <a href={link}>{name}</a>;
 }
 
-/** Maximum length of a reason that is shown as a whole; of a longer one the reader opens the rest. */
+/** Maximum length of a reason that is shown as a whole; the reader can expand a longer one. */
 const REASON_LENGTH_MAX = 140;
 
 function Reason({ text }: { text: string }) {

@@ -1,5 +1,5 @@
-// Table of an app's channels on the overview: what they serve, what is rolling out and when it goes on, and
-// how many devices run the newest release.
+// Table of an app's channels on the overview: what they serve, what is rolling out and when its next step
+// begins, and how many devices run the newest release.
 
 import type { AppOverview, ChannelOverview, ChannelPlan } from '../../contract/console.ts';
 import { isOpenEnded } from '../../contract/rollout-plan.ts';
@@ -88,7 +88,7 @@ function columnsFor(app: string): readonly Column<ChannelOverview>[] {
   ];
 }
 
-/** What the channel's devices get, by platform where they get different releases. */
+/** What the channel's devices get, by platform if these get different releases. */
 function Serving({ app, channel }: { app: string; channel: ChannelOverview }) {
   const { name, newest, standing } = channel;
   const { serving, rolling } = standing;

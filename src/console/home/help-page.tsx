@@ -1,4 +1,4 @@
-// Help: the terms of the console, the four signals, and the keys of the keyboard.
+// Help page: the terms of the console, the four signals, and the keyboard shortcuts.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

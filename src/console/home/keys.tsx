@@ -1,4 +1,4 @@
-// The keys of the keyboard that the console knows.
+// List of the console's keyboard shortcuts.
 
 export const KEYS = (
   <dl class="keys">

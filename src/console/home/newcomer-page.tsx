@@ -1,4 +1,4 @@
-// Page for an account without an organization: whom to ask, or a form that makes one.
+// Page for an account without an organization: says whom to ask, or has a form that creates one.
 
 import { call } from '../api/call.ts';
 import { Field } from '../form/field.tsx';
@@ -10,7 +10,7 @@ import { useSession } from '../session/use-session.ts';
 
 const ASK = 'Ask an owner for an invitation, or the operator of this service.';
 
-/** Page in place of every other one, as long as the account is in no organization. */
+/** Page that replaces every other one while the account is in no organization. */
 export function NewcomerPage() {
   useTitle('Welcome');
   const { mayCreateOrganizations, awaitsSetUp, signIn } = useSession();

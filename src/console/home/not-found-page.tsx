@@ -10,7 +10,7 @@ import { useSession } from '../session/use-session.ts';
 export function NotFoundPage({ what = 'This page' }: { what?: string }) {
   const { refresh } = useSession();
   useTitle('Not found');
-  // What was here may be gone with the reader's membership.
+  // The page may be missing because the reader is no longer a member.
   useEffect(() => void refresh(), [refresh]);
   return (
     <div class="empty">

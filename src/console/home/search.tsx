@@ -1,4 +1,4 @@
-// Search of the organization: its button, its key, and its dialog.
+// Search in the organization: its button, its shortcut, and its dialog.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';

@@ -1,5 +1,5 @@
 // Frame of every page: navigation, search, help, organization, account, and the notices of an outage, of a
-// store that the service does without, and of a role that was changed.
+// store that is away or refuses writes, and of a changed role.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
@@ -73,7 +73,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Name of the organization; a select for members of several. */
+/** Name of the organization; a select if the reader is a member of several. */
 function OrganizationSwitch() {
   const { membership, memberships, choose } = useSession();
   const { route } = useLocation();

@@ -9,7 +9,7 @@ import { useOrganization } from '../session/use-session.ts';
 export const APPROVALS_MS = 4000;
 const COUNT_MS = 30_000;
 
-/** Number of calls that wait, for the navigation: read again on each page, and as often as these pages. */
+/** Number of calls that wait: loaded again on each page, and on pages of approvals every 4 seconds. */
 export function WaitingCount({ path }: { path: string }) {
   const { id: org } = useOrganization();
   const everyMs = path.startsWith(consolePath.approvals) ? APPROVALS_MS : COUNT_MS;

@@ -1,11 +1,11 @@
-// Where the focus is after a change: on the heading of a new page, and never on nothing because the element
-// that had it is gone.
+// Moves the focus after a change: to the heading of a new page, and back if the element that had it was
+// disabled or removed.
 
 import { useEffect } from 'preact/hooks';
 
 let shownPath: string | undefined;
 
-/** Focuses the heading after the reader has come from another page of the console. */
+/** Focuses the heading when the reader arrives from another page of the console. */
 export function useArrival(path: string): void {
   useEffect(() => {
     if (shownPath !== undefined && shownPath !== path) focusHeading();
@@ -18,8 +18,8 @@ function focusHeading(): void {
 }
 
 /**
- * Gives the focus back when the element that had it was disabled for a while, and to the heading when it was
- * removed. A press of the pointer elsewhere takes the focus away for good.
+ * Gives the focus back to an element that was disabled for a while, and to the heading if the element was
+ * removed. Does nothing after a press of the pointer elsewhere.
  */
 export function useKeptFocus(): void {
   useEffect(() => {

@@ -1,8 +1,8 @@
-// Keys that do something on every page, unless the reader is typing or a dialog is open.
+// Keyboard shortcuts on every page; they do nothing while the reader is typing or a dialog is open.
 
 import { useEffect } from 'preact/hooks';
 
-/** Calls `onPress` when the key is pressed by itself. */
+/** Calls `onPress` when the key is pressed without Ctrl, Meta or Alt. */
 export function useKey(key: string, onPress: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {

@@ -1,6 +1,6 @@
-// What this browser keeps for the console. A browser that keeps nothing is as one that was never here.
+// Texts that the browser stores for the console. A browser that stores nothing acts as on a first visit.
 
-/** Returns the kept text; undefined if there is none, or if the browser denies it. */
+/** Returns the stored text; undefined if there is none, or if the browser denies access. */
 export function recallText(name: string): string | undefined {
   try {
     return localStorage.getItem(name) ?? undefined;
@@ -9,11 +9,11 @@ export function recallText(name: string): string | undefined {
   }
 }
 
-/** Keeps a text, where the browser allows it. */
+/** Stores a text if the browser allows it. */
 export function keepText(name: string, text: string): void {
   try {
     localStorage.setItem(name, text);
   } catch {
-    // Denied: the choice holds until the page is left.
+    // Access is denied: the choice is valid until the page is left.
   }
 }

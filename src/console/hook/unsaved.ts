@@ -4,7 +4,7 @@ import { useLayoutEffect } from 'preact/hooks';
 
 type Keeper = { readonly here: string; readonly onBack: () => void };
 
-/** What protects the page at present, the latest last. */
+/** Present protections of the page; the latest is last. */
 const keepers: Keeper[] = [];
 
 /** Returns whether leaving the page would lose something. */
@@ -13,7 +13,7 @@ export function hasUnsaved(): boolean {
 }
 
 /**
- * Installs the protection against going back. Call it before the router installs its listener, because
+ * Installs the protection against going back. Must be called before the router installs its listener, because
  * browsers call listeners in order, and the router would show the other page.
  */
 export function guardHistory(): void {

@@ -1,5 +1,5 @@
-// State of requests from a form: an action with at most one run at a time, a question about the present
-// input, and its review.
+// State of a form's requests: an action that runs at most once at a time, a question about the present input,
+// and a review of it.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, connection } from '../api/call.ts';
@@ -57,22 +57,22 @@ export function useAction(): Action {
 
 export type Asked<Answer> = {
   readonly said: Answer | undefined;
-  /** Why there is no answer; it blocks nothing. */
+  /** Why there is no answer; the form can be sent in spite of it. */
   readonly error: string | undefined;
-  /** Whether the service refuses the input, so that it would also refuse the change itself. */
+  /** Whether the service refused the input: it would also refuse the change itself. */
   readonly isRefused?: boolean;
 };
 
-/** Milliseconds without a change of the input before it is sent. */
+/** Milliseconds without a change of the input before it is sent to the service. */
 const QUIET_MS = 250;
-/** Statuses that blame the question, not the service or the number of questions. */
+/** Statuses of a refused input; others come from a fault or a limit of the service. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 409, 422]);
 const NOTHING = { said: undefined, error: undefined };
 
 /**
- * Asks the service about input, given as JSON, once it has not changed for `QUIET_MS`; undefined asks
- * nothing. Asks again when `turn` changes. Returns only the answer to the present input. `ask` must be a
- * stable function.
+ * Calls `ask` with input, given as JSON, once it has not changed for `QUIET_MS`; not if it is undefined.
+ * Calls it again when `turn` changes. Returns only the answer to the present input. `ask` must be a stable
+ * function.
  */
 export function useAsked<Answer>(
   text: string | undefined,
@@ -96,11 +96,11 @@ export function useAsked<Answer>(
   return last !== undefined && last.of === text ? last.answer : NOTHING;
 }
 
-/** Statuses of a service that has no time for the question. */
+/** Statuses of a service that is too busy to answer. */
 const BUSY: ReadonlySet<number> = new Set([429, 503]);
 
 export type Review<Answer> = {
-  /** Answer to the present input, or why the service gives none. */
+  /** Answer to the present input, or why there is none. */
   readonly dryRun: Asked<Answer>;
   /** Whether the service was asked about the present input. */
   readonly isReviewed: boolean;
@@ -108,7 +108,7 @@ export type Review<Answer> = {
   review(): Promise<void>;
 };
 
-/** Asks the service about input when a person wants to see it; drops the answer when the input changes. */
+/** Calls `ask` with the input when `review` is called; drops the answer when the input changes. */
 export function useReview<Answer>(
   input: object,
   ask: (input: object) => Promise<Answer>,

@@ -1,4 +1,4 @@
-// Loads data from the console API. The page keeps showing data while newer data loads, and shows recently
+// Loads data from the console API. The page continues to show data while newer data loads, and shows recently
 // loaded data at once when it is opened again.
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ export type Loaded<Value> = {
   /** Newest loaded data, kept while newer data loads or fails to load. */
   readonly data: Value | undefined;
   readonly error: ApiError | undefined;
-  /** Whether neither data nor an error has come yet. */
+  /** Whether neither data nor an error has arrived yet. */
   readonly isComing: boolean;
   /** Whether `data` still belongs to another path. */
   readonly isLoading: boolean;
@@ -31,8 +31,7 @@ const remembered = new Map<string, string>();
 
 /**
  * Loads the answer to a GET of `path`; null loads nothing. With `everyMs`, polls while the page is visible.
- * Data of the previous path stays until the new data arrives; a component for something else needs another
- * key.
+ * Data of the previous path stays until the new data arrives; to prevent that, give the component a `key`.
  */
 export function useLoad<Path extends PathOf<'GET'>>(
   path: Path | null,
