@@ -260,7 +260,9 @@ function writeFile({ release, artifacts }: ElectronCandidate): string {
   );
 }
 
-/** Returns the minimum system version of the artifacts as clients compare it; undefined if none has one. */
+/**
+ * Returns the first minimum system version that an artifact has, as clients compare it; undefined if none.
+ */
 function oldestSystemOf(artifacts: readonly ElectronArtifact[]): string | undefined {
   for (const { platform, minimumSystemVersion } of artifacts) {
     if (minimumSystemVersion === undefined) continue;
