@@ -1,6 +1,5 @@
-// Address of a client, by which devices without an id and sign-ins are limited. What a client says about
-// itself is never believed: of `X-Forwarded-For` only the entries count that the operator's own proxies have
-// added (`TRUST_PROXY`).
+// IP address of a client, by which devices without an id and sign-ins are limited. No claim of a client is
+// trusted: in `X-Forwarded-For`, only entries of the operator's own proxies count (`TRUST_PROXY`).
 
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -14,10 +13,10 @@ const NETWORK_GROUPS = 4;
  * header with all of its lines joined by commas, '' when absent; `trustedProxies` is the number of proxies
  * that are trusted.
  *
- * Each proxy appends the address of its own peer, so that with n proxies the client is the n-th entry from
- * the right; the client may have written anything left of that. With fewer entries than proxies, the leftmost
- * entry is the client. An entry that is no address cannot come from a trusted proxy: then the last address
- * before it, from the right, is the client.
+ * Each proxy appends the address of its own peer. So with n proxies the client is the n-th entry from the
+ * right; the client may have forged all entries left of it. With fewer entries than proxies, the leftmost
+ * entry is the client. An entry that is no address cannot come from a trusted proxy: then the entry to the
+ * right of it, or the peer if there is none, is the client.
  */
 export function clientAddress(
   socketAddress: string,
@@ -43,7 +42,7 @@ function hostOf(entry: string): string {
   return colon !== -1 && colon === entry.lastIndexOf(':') ? entry.slice(0, colon) : entry;
 }
 
-/** Returns an address in its one form, an IPv6 address as its /64; undefined when the text is no address. */
+/** Returns an IPv4 address as it is, an IPv6 address as its /64; undefined if the text is no address. */
 function limitedBy(text: string): string | undefined {
   if (isIPv4(text)) return text;
   if (!isIPv6(text)) return undefined;

@@ -1,26 +1,26 @@
-// HTTP engines, of which a process uses one: uWebSockets.js where its binary loads, else Node's own server.
+// HTTP engines, of which a process uses one: uWebSockets.js if its binary loads, else Node's own server.
 
 import type { HttpApp } from './http-app.ts';
 import { canSharePort, openNodeApp } from './node-app.ts';
 import { loadUws } from './uws-app.ts';
 
 export type EngineName = 'uws' | 'node';
-/** Engine that is asked for; `auto` leaves it to the machine. */
+/** Engine that the setting HTTP_ENGINE asks for; `auto`: uWebSockets.js if its binary loads. */
 export type EngineChoice = 'auto' | EngineName;
 
 export type HttpEngine = {
   readonly name: EngineName;
-  /** Why it is this one, in words. */
+  /** Why the process uses this engine, in words. */
   readonly reason: string;
   /** Whether several processes can listen on one port. */
   readonly canSharePort: boolean;
-  /** Opens an application, which serves nothing yet. */
+  /** Opens an application without routes. */
   openApp(): HttpApp;
 };
 
 /**
- * Loads the engine that is asked for; `auto` takes uWebSockets.js where its binary loads. Rejects, in a
- * sentence, when it is uWebSockets.js that is asked for and its binary does not load.
+ * Loads the chosen engine. Rejects, with a sentence, if uWebSockets.js itself is chosen and does not load;
+ * with `auto` the process uses Node's server then.
  */
 export async function loadEngine(choice: EngineChoice): Promise<HttpEngine> {
   if (choice === 'node') return nodeEngine('HTTP_ENGINE asks for it');
@@ -45,7 +45,7 @@ function machine(): string {
   return `Node ${version.slice(1)} (ABI ${versions.modules}) on ${platform} ${arch}`;
 }
 
-/** Returns why the package does not load, in whose message a paragraph of its own comes first. */
+/** Returns why the package does not load; in its error message, a paragraph of advice comes first. */
 function faultIn(error: unknown): string {
   const { message } = error as Error;
   const [line = ''] = message

@@ -1,16 +1,16 @@
-// Server-sent events: replies that stay open. Events that a client's socket does not take are dropped, so
-// that a slow client costs the service no memory.
+// Server-sent events: replies that stay open. While a client's socket accepts no more data, events for it are
+// dropped, so that a slow client costs the service no memory.
 
 import type { HttpResponse } from './http-app.ts';
 
-/** Takes the events of a stream: their data, by their names, which become JSON. */
+/** Accepts the events of a stream; `Events` has the data of each event by its name. Data is sent as JSON. */
 type EventSink<Events = Readonly<Record<string, unknown>>> = {
   send<Name extends keyof Events & string>(event: Name, data: Events[Name]): void;
-  /** Sends a last event and ends the reply; the source is told to stop, and later events are dropped. */
+  /** Sends a last event and ends the reply. Stops the source; its later events are dropped. */
   end<Name extends keyof Events & string>(event: Name, data: Events[Name]): void;
 };
 
-/** Begins to send events into the sink. Returns a function that ends this, to be called once. */
+/** Begins to send events to the sink. Returns a function that stops the source, to be called once. */
 export type EventSource<Events = Readonly<Record<string, unknown>>> = (
   sink: EventSink<Events>,
 ) => () => void;
@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 10_000;
 
 /**
  * Writes the head of the reply, then the events of the source as they come, until the source ends the stream.
- * Must run corked. Returns a function that ends the stream, to be called when the client has left.
+ * Must run corked. Returns a function that stops the source, to be called when the client has disconnected.
  */
 export function writeEventStream(
   res: HttpResponse,
@@ -43,7 +43,7 @@ export function writeEventStream(
   res.writeHeader('Cache-Control', 'no-store');
   for (const [name, value] of headers) res.writeHeader(name, value);
   res.write(': open\n\n');
-  // Known once the source has begun, which may end the stream at once.
+  // Set once the source has returned; the source may end the stream before that.
   let stop: (() => void) | undefined;
   const timer = setInterval(() => write(': alive\n\n'), KEEP_ALIVE_MS);
   const close = (): void => {
@@ -57,7 +57,7 @@ export function writeEventStream(
     end(event, data) {
       if (!isOpen) return;
       close();
-      // Not as the connection's last reply: uWebSockets.js would write that header into the body.
+      // Not with `closesConnection`: uWebSockets.js would write that header into the body.
       res.cork(() => res.end(textOf(event, data)));
     },
   });

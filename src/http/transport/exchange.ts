@@ -1,5 +1,5 @@
-// Requests and replies of all handlers that may wait. The request is read completely before the handler
-// returns, because uWebSockets.js invalidates it then; the reply is written once, corked, if the client is
+// Requests and replies of all handlers that may wait. The head of the request is read before the handler
+// returns, because uWebSockets.js invalidates it then. The reply is written once, corked, if the client is
 // still connected.
 
 import {
@@ -28,17 +28,17 @@ export type Exchange = {
   /** Path as sent, still percent-encoded, without the query. */
   readonly path: string;
   /**
-   * Query as sent, without `?`. Handlers that need it parse it, because parsing a long one takes
+   * Query as sent, without `?`. Only handlers that need it parse it, because parsing a long query takes
    * milliseconds.
    */
   readonly queryText: string;
   /** Headers by lower-case name; values of a repeated header are joined by commas (RFC 9110, section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
-  /** Address of the socket's peer as text: a proxy's where there is one. */
+  /** IP address of the socket's peer: the client, or a proxy in front of the service. */
   readonly remoteAddress: string;
   /** Decoded `:name` segments of the route. */
   readonly params: ReadonlyMap<string, string>;
-  /** Body of the request, or the refusal of it; an empty body for methods without one. */
+  /** Body of the request, or its refusal; an empty body for methods without one. */
   readonly body: Promise<Outcome<Buffer, BodyFailureKind>>;
   readonly notes: RequestNotes;
 };
@@ -48,7 +48,7 @@ export type Handler = (exchange: Exchange) => Reply | Promise<Reply>;
 const BODY_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const NO_BODY = Promise.resolve(Buffer.alloc(0));
 const RETRY_MS = 1000;
-/** Status after which the connection ends, because the client may never finish what it sends. */
+/** Status after which the connection is closed, because the client may never finish its request. */
 const TOO_SLOW = FAILURE_STATUS.bodyTooSlow;
 
 /** Reads the request, runs the handler and writes its reply; an exception becomes a 5xx. */
@@ -89,20 +89,20 @@ export function runExchange(
   });
 }
 
-/** Request whose answer is waited for. */
+/** Request that is not answered at once. */
 export type AnsweredRequest = {
   readonly method: string;
   readonly path: string;
   readonly replies: RouteTraffic;
-  /** Notes of the request; without them, it gets an id only when it fails. */
+  /** Notes of the request; if absent, it gets an id only when it fails. */
   readonly notes?: RequestNotes;
-  /** Watch of the request, where requests to its route are watched. */
+  /** Watch of the request, if requests to its route are watched. */
   readonly watch?: RequestWatch | undefined;
 };
 
 /**
  * Answers with the reply of `work`, which begins at once. Must be called before the handler returns. `work`
- * may set a listener that is called when the request is over: the client has left, or the reply is there.
+ * may set a listener for the end of the request: the client has disconnected, or the reply is known.
  */
 export function answerLater(
   res: HttpResponse,
@@ -130,8 +130,8 @@ export function answerLater(
   const { watch } = request;
   const answering = watch === undefined ? attempt() : watch.run(attempt);
   void answering.then((reply) => {
-    // Some replies do not wait for the body (401, 429). What is held of the body is released now, because
-    // uWebSockets.js reports nothing more about a request that was answered.
+    // Some replies do not wait for the body (401, 429). The part of it that has arrived is released now,
+    // because uWebSockets.js calls no listeners of a request that was answered.
     over?.();
     request.replies.end(isGone ? undefined : reply.status, beganAt, watch);
     if (isGone) return;
@@ -148,8 +148,8 @@ export function answerLater(
 }
 
 /**
- * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with an id in the log.
- * Whoever has an account or a key is told which store it is and why.
+ * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with the request's id,
+ * which is in the log. Callers with an account or a key also learn which store is unavailable, and why.
  */
 export function faultReply(
   error: unknown,
@@ -171,7 +171,7 @@ export function faultReply(
     'store unavailable',
   );
   const told = failUntil('unavailable', RETRY_MS);
-  // Publishers and operators can do something about it; devices come back.
+  // Publishers and operators can act on the reason; devices only retry.
   const message = isForOperators ? `${told.message}: ${reason}` : told.message;
   const reply = failureReply({ ...told, message });
   return notes.addTo(reply);
@@ -186,39 +186,38 @@ function readHeaders(req: HttpRequest): Map<string, string> {
   return headers;
 }
 
-/** Returns the address of the socket's peer as text. */
+/** Returns the IP address of the socket's peer. */
 export function remoteAddressOf(res: HttpResponse): string {
   return addressText(res.getRemoteAddressAsText());
 }
 
-/** Returns an address as text, as an HTTP server gives it. */
+/** Returns an IP address from an HTTP server, which may give it as bytes, as text. */
 export function addressText(text: ReturnType<HttpResponse['getRemoteAddressAsText']>): string {
   return typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
 }
 
-// Collection of request bodies within bounds: each body has a limit and a deadline, and all bodies together
-// have a budget.
+// Receives request bodies: each has a size limit and a deadline, and all together have memory budgets.
 
 const HELD_RETRY_MS = 1000;
 
-/** Kinds of refusal of a body: it is too large or too slow, or all bodies together are too large. */
+/** Kinds of refusal of a body: it is too large or too slow, or the budget of all bodies is used up. */
 export type BodyFailureKind = 'bodyTooLarge' | 'bodyTooSlow' | 'unavailable';
 
 export type BodyLimit = {
   readonly bytesMax: number;
-  /** Time for the whole body, from the head on, however steadily it arrives. */
+  /** Time for the whole body from the end of the head, however steadily it arrives. */
   readonly msMax: number;
   readonly budget: keyof typeof BODY_BUDGETS;
 };
 
 /**
- * Collects a body within its limit; must be called before the handler returns. Resolves with 413 when the
- * body is larger, at once when its `declaredBytes` (Content-Length, NaN without one) say so; with 408 when it
- * is not complete in time; with 503 when all bodies of its budget together are too large; with an empty body
- * when the request is over before the body is complete.
+ * Receives a body within its limit; must be called before the handler returns. Resolves with 413 if the body
+ * is larger, at once if `declaredBytes` (Content-Length, or NaN) is; with 408 if it is not complete in time;
+ * with 503 if all bodies of its budget together are too large; with an empty body if the request is over
+ * before the body is complete.
  *
  * A refusal does not wait for the rest of the body, which uWebSockets.js reads and discards once the request
- * is answered. Closing the connection of a client that still writes would reset it, often before the client
+ * is answered. Closing the connection of a client that still sends would reset it, often before the client
  * has read the refusal.
  */
 function receiveBody(
@@ -256,7 +255,7 @@ function receiveBody(
         refuse(failUntil('unavailable', HELD_RETRY_MS));
       } else {
         held += chunk.byteLength;
-        // The memory of a chunk is valid during this call only.
+        // A copy, because the memory of a chunk is valid only during this call.
         chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
         if (isLast) finish(Buffer.concat(chunks));
       }
@@ -264,13 +263,13 @@ function receiveBody(
   });
 }
 
-// Budget of memory for request bodies that have not arrived whole. A body arrives before its sender is
-// known, so whoever can reach the service can make it hold some. Senders that may be strangers to the end
-// (webhooks: a delivery is verified over its whole body) have a budget of their own.
+// Memory budget for request bodies that have not arrived completely. A body arrives before its sender is
+// known, so anybody who can reach the service can make it buffer some. Deliveries of webhooks, whose
+// signature can only be verified over the whole body, have a separate budget.
 
-/** Maximum number of bytes that bodies of calls with a credential in their head hold together. */
+/** Maximum total bytes of incomplete bodies of calls that have a credential in their head. */
 const CREDENTIALED_BYTES_MAX = 256 * 1024 * 1024;
-/** Maximum number of bytes that bodies hold together whose sender is known at their end only. */
+/** Maximum total bytes of incomplete bodies whose sender can only be verified at their end. */
 const UNVERIFIED_BYTES_MAX = 128 * 1024 * 1024;
 
 export class BodyBudget {
@@ -279,8 +278,8 @@ export class BodyBudget {
   constructor(private readonly bytesMax: number) {}
 
   /**
-   * Takes `chunkBytes` for a body that has `bodyBytes` with them; false when they would exceed the budget.
-   * Bodies above `LIMIT.bodyBytesMax` have half of it, so that their senders leave room for all others.
+   * Reserves `chunkBytes` for a body that has `bodyBytes` including them; returns false if the budget would
+   * be exceeded. Bodies above `LIMIT.bodyBytesMax` may use half of it, so that room is left for all others.
    */
   hold(bodyBytes: number, chunkBytes: number): boolean {
     const bytesMax = bodyBytes > LIMIT.bodyBytesMax ? this.bytesMax / 2 : this.bytesMax;
@@ -289,7 +288,7 @@ export class BodyBudget {
     return true;
   }
 
-  /** Gives back what was taken. */
+  /** Returns reserved bytes to the budget. */
   release(bytes: number): void {
     this.held -= bytes;
   }
@@ -301,16 +300,16 @@ const BODY_BUDGETS = {
   unverified: new BodyBudget(UNVERIFIED_BYTES_MAX),
 } as const;
 
-// Reading of the `Authorization: Bearer` header (RFC 6750; the scheme's case does not matter).
+// Reading of the header `Authorization: Bearer` (RFC 6750; the scheme's case does not matter).
 
-/** Returns the token; undefined when the header is absent or has another scheme. */
+/** Returns the token; undefined if the header is absent or has another scheme. */
 export function bearerToken(exchange: Pick<Exchange, 'headers'>): string | undefined {
   return /^bearer +(\S+) *$/i.exec(exchange.headers.get('authorization') ?? '')?.[1];
 }
 
-// Requests whose body two readers could see end at different places. uWebSockets.js reads the first length,
-// and any coding as `chunked`; a proxy in front may read another one, and take for a body what is a request
-// here.
+// Request smuggling: a proxy and this service must agree where a body ends. uWebSockets.js reads the first
+// Content-Length, and any Transfer-Encoding as `chunked`; a proxy in front may read another one, and regard
+// as part of a body what is a request here.
 
 const LENGTH = /^\d+$/;
 

@@ -1,4 +1,4 @@
-// Client of one WebSocket of this process, for what the HTTP server tells of WebSockets only.
+// Client that opens one WebSocket to this process, because the HTTP server has a method only on WebSockets.
 
 import { connect } from 'node:net';
 
@@ -9,8 +9,8 @@ const HANDSHAKE = [
 const ANSWER_MS = 5000;
 
 /**
- * Asks for a WebSocket at a port of this machine. Tells the fault when there is none, or no answer within
- * 5 s. Returns the function that ends the connection, after which nothing is told.
+ * Requests a WebSocket at a port of this machine. Calls `onFault` if the connection fails, or no answer comes
+ * within 5 s. Returns a function that ends the connection, after which `onFault` is not called.
  */
 export function askForWebSocket(port: number, onFault: (reason: string) => void): () => void {
   const socket = connect(port, '127.0.0.1', () => socket.write(HANDSHAKE));

@@ -1,5 +1,5 @@
-// HTTP server of Node itself, for machines on which uWebSockets.js does not load. It keeps what that
-// promises: its times, its bounds, and that a connection waits for one answer.
+// HTTP server of Node itself, for machines on which uWebSockets.js does not load. It has the same timeouts
+// and bounds, and a connection may likewise send its next request only after its answer.
 
 import {
   createServer,
@@ -22,19 +22,19 @@ import { portFault } from './port-fault.ts';
 import { failureReply, jsonReply, type Reply, replyHead } from './reply.ts';
 
 export type NodeTimes = {
-  /** Time after which a connection without a request is closed, and one whose client takes nothing. */
+  /** Time after which a connection without a request is closed, or one whose client reads nothing. */
   readonly idleMs: number;
   /** Time for the head of a request. */
   readonly headMs: number;
-  /** Time for a whole request, which bounds the reading of a body that was refused. */
+  /** Time for a whole request; it also bounds for how long a refused body is read. */
   readonly requestMs: number;
-  /** Interval at which heads and requests are looked at. */
+  /** Interval at which `headMs` and `requestMs` are checked. */
   readonly lookMs: number;
 };
 
 const TIMES: NodeTimes = { idleMs: 10_000, headMs: 10_000, requestMs: 300_000, lookMs: 1000 };
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Maximum number of headers, as uWebSockets.js has it. */
+/** Maximum number of headers of a request, the same as in uWebSockets.js. */
 const HEADERS_MAX = 98;
 
 export function openNodeApp(times: NodeTimes = TIMES): HttpApp {
@@ -56,17 +56,17 @@ class NodeApp implements HttpApp {
       headersTimeout: headMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: lookMs,
-      // `timeout` sees idle connections as well, and costs no timer for each request.
+      // `server.timeout` closes idle connections as well, without a timer for each request.
       keepAliveTimeout: 0,
       insecureHTTPParser: false,
-      // Node's own look reads all headers into an object.
+      // `serve` checks the header itself: Node would read all headers into an object for it.
       requireHostHeader: false,
-      // Spares requests without a body their stream, in the versions that know it.
+      // Creates no stream for requests without a body, in versions of Node that have this option.
       optimizeEmptyRequests: true,
     };
     this.server = createServer(options);
     this.server.timeout = idleMs;
-    // 0 is no limit: else Node leaves out those above it.
+    // 0 is no limit: with one, Node silently drops the headers above it. `serve` checks the number.
     this.server.maxHeadersCount = 0;
     this.server.on('connection', (socket) => this.accept(socket));
     this.server.on('request', (message, response) => this.serve(message, response));
@@ -101,7 +101,7 @@ class NodeApp implements HttpApp {
     try {
       const bound = await listen(this.server, { host, port, reusePort: isPortShared });
       this.server.on('error', (error) => this.noteAcceptFault(error));
-      // Not that of HTTP servers, which closes idle connections too.
+      // The `close` of TCP servers: that of HTTP servers closes idle connections too.
       return { port: bound, stop: () => void NetServer.prototype.close.call(this.server) };
     } catch (error) {
       throw new Error(portFault(host, port, error));
@@ -156,36 +156,36 @@ class NodeApp implements HttpApp {
     if (current === undefined || socket.writableLength > 0) socket.destroy();
   }
 
-  /** Answers a request that cannot be parsed, and ends its connection. */
+  /** Answers a request that cannot be parsed, and closes its connection. */
   private refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const connection = this.connections.get(socket);
     const { code = '' } = error;
-    // What comes behind a last request is passed over.
+    // Bytes after the last request of a connection are ignored.
     if (code === 'HPE_CLOSED_CONNECTION' || connection?.isOver) return;
     if (connection === undefined || !code.startsWith('HPE_') || !socket.writable) {
       socket.destroy();
       return;
     }
-    // The fault is in the body of the request that waits, or in what follows it.
+    // The error is in the body of the open request, which is aborted, or after it.
     if (connection.current?.hasWholeRequest === false) connection.abort();
     connection.endWith(refusalOf(code));
   }
 
-  /** Refuses CONNECT, after which Node leaves the connection to its listener. */
+  /** Refuses CONNECT; Node leaves the connection, with its errors, to the listener. */
   private refuseTunnel(socket: Socket): void {
     socket.on('error', () => socket.destroy());
     this.connections.get(socket)?.endWith(textOf(failureReply(fail('methodNotAllowed'))));
   }
 }
 
-/** Returns the beginning of the paths that fit a pattern: `/u/` for `/u/*`. */
+/** Returns the prefix of the paths that match a pattern: `/u/` for `/u/*`. */
 function stemOf(pattern: string): string {
   return pattern.slice(0, -1);
 }
 
 type PortOptions = { readonly host: string; readonly port: number; readonly reusePort: boolean };
 
-/** Resolves with the port. */
+/** Starts listening; resolves with the port. */
 function listen(server: NetServer, options: PortOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -198,7 +198,7 @@ function listen(server: NetServer, options: PortOptions): Promise<number> {
   });
 }
 
-/** Whether several processes can listen on one port: this Node and this system have `reusePort`. */
+/** Returns whether several processes can listen on one port, with `reusePort` of Node and the system. */
 export async function canSharePort(): Promise<boolean> {
   const servers = [new NetServer(), new NetServer()] as const;
   try {
@@ -212,7 +212,7 @@ export async function canSharePort(): Promise<boolean> {
   }
 }
 
-// Refusals of what is no request.
+// Refusals of malformed requests, which reach no route.
 
 const AMBIGUOUS = new Set([
   'HPE_INVALID_CONTENT_LENGTH',
@@ -230,7 +230,7 @@ function refusalText(status: number, message: string): string {
   return textOf(jsonReply(status, { error: message }));
 }
 
-/** Returns the bytes of a reply that is its connection's last. */
+/** Returns the full text of a reply that is the last of its connection. */
 function textOf({ status, contentType = '', body = '' }: Reply): string {
   const head = replyHead(status, [
     ['Content-Type', contentType],

@@ -1,4 +1,4 @@
-// Requests and responses of Node's HTTP server, as `HttpRequest` and `HttpResponse` want them.
+// Requests, responses and connections of Node's HTTP server, behind `HttpRequest` and `HttpResponse`.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,12 +6,12 @@ import type { HttpRequest, HttpResponse } from './http-app.ts';
 
 const NO_BYTES = new ArrayBuffer(0);
 const HIGH_BYTE = /[\u0080-\u00ff]/;
-/** Size in bytes up to which bodies are written as text. */
+/** Maximum bytes of a buffer that is written as text (see `finish`). */
 const TEXT_BYTES_MAX = 16 * 1024;
 
-/** Request that is being handled. */
+/** Request to Node's server. */
 export class NodeRequest implements HttpRequest {
-  /** Whether the handler leaves the request to the one of all other requests. */
+  /** Whether the handler passes the request on to the handler of all other requests. */
   isYielded = false;
   private readonly path: string;
   private readonly query: string | undefined;
@@ -36,7 +36,7 @@ export class NodeRequest implements HttpRequest {
     if (key === undefined || query === undefined || !query.includes(key)) {
       return key === undefined ? query : undefined;
     }
-    // A name without `=` has no value here, as for uWebSockets.js.
+    // A parameter without `=` counts as absent, as in uWebSockets.js.
     const part = query.split('&').find((each) => each.startsWith(`${key}=`));
     return part === undefined ? undefined : (new URLSearchParams(part).get(key) ?? undefined);
   }
@@ -50,7 +50,7 @@ export class NodeRequest implements HttpRequest {
     return this.indexOf(lowerCaseName) !== -1;
   }
 
-  /** Returns the place of the first header of this name in the list of names and values; -1 without one. */
+  /** Returns the index of the first header of this name in `rawHeaders` (names and values), or -1. */
   private indexOf(lowerCaseName: string): number {
     const { rawHeaders } = this.message;
     for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -77,10 +77,10 @@ export class NodeRequest implements HttpRequest {
   }
 }
 
-/** Response to a request. */
+/** Response of Node's server. */
 export class NodeResponse implements HttpResponse {
   readonly guardsConnection = true;
-  /** Called when the connection closes before the response is ended. */
+  /** Listener that is called when the connection closes before the response is ended. */
   aborted: (() => void) | undefined;
   private head: Head = NO_HEAD;
   private headers: string[] = [];
@@ -155,7 +155,7 @@ export class NodeResponse implements HttpResponse {
     const end = () => {
       if (!this.isEnded) listener(NO_BYTES, true);
     };
-    // One without a body may have no end to wait for.
+    // A request without a body may have ended already: then no `end` follows.
     if (this.message.readableEnded) process.nextTick(end);
     else this.message.on('end', end);
   }
@@ -183,7 +183,7 @@ export class NodeResponse implements HttpResponse {
   private finish(body: string | Uint8Array): void {
     this.isEnded = true;
     if (typeof body === 'string' || body.length > TEXT_BYTES_MAX) this.response.end(body);
-    // Node writes a short text together with the head, which costs less than two buffers.
+    // Node writes a short text together with the head, which is cheaper than writing two buffers.
     else this.response.end(latin1Of(body), 'latin1');
     this.connection.noteEnd(this.response, body.length);
   }
@@ -193,16 +193,16 @@ function latin1Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }
 
-/** Bytes for which the objects of an answer count that its client has not taken. */
+/** Bytes that each unread answer counts beside its body, for the memory of its objects. */
 const ANSWER_BYTES = 1024;
-/** Bytes of answers that a connection holds for its client, with which it may ask no more. */
+/** Number of bytes of unread answers from which a connection may send no further request. */
 const UNSENT_BYTES_MAX = 256 * 1024;
 
-/** Connection of a client, with the response that it waits for. */
+/** Connection of a client, with the response that the client waits for. */
 export class NodeConnection {
-  /** Response that is not ended. */
+  /** Response that has not ended; undefined between requests. */
   current: NodeResponse | undefined;
-  /** Whether no further request is read. */
+  /** Whether the connection serves no further request. */
   isOver = false;
   private latest: ServerResponse | undefined;
   private unsentBytes = 0;
@@ -210,12 +210,12 @@ export class NodeConnection {
 
   constructor(readonly socket: Socket) {}
 
-  /** Whether the client has not taken all that it was answered. */
+  /** Whether the client has not read all of its answers. */
   get hasUnsent(): boolean {
     return this.latest !== undefined && !this.latest.writableFinished;
   }
 
-  /** Whether another request is served: its client waits for none, and takes its answers. */
+  /** Whether the connection may send a request: no response is open, and the client reads its answers. */
   get admits(): boolean {
     if (this.current !== undefined) return false;
     return this.unsentBytes < UNSENT_BYTES_MAX || !this.hasUnsent;
@@ -229,14 +229,14 @@ export class NodeConnection {
     if (this.lastBytes !== undefined) this.endWith(this.lastBytes);
   }
 
-  /** Gives up the response that the client waited for. */
+  /** Abandons the open response, and calls its listener. */
   abort(): void {
     const { current } = this;
     this.current = undefined;
     current?.aborted?.();
   }
 
-  /** Ends the connection with bytes of its own, behind the answers to earlier requests. */
+  /** Ends the connection with these bytes, after the answers to earlier requests. */
   endWith(bytes: string): void {
     this.isOver = true;
     if (this.current !== undefined) {
@@ -252,17 +252,17 @@ export class NodeConnection {
   }
 }
 
-// Heads: the text that begins a response, read once for all responses that begin with it.
+// Heads: the text of `ReplyHead` is parsed once, for all responses that begin with it.
 
 type Head = {
   readonly status: number;
   readonly reason: string;
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly headers: readonly string[];
 };
 
 const NO_HEAD: Head = { status: 200, reason: 'OK', headers: [] };
-/** Maximum number of heads that are remembered: those that were built in advance are fewer. */
+/** Maximum number of cached heads, above the number of those that the service builds in advance. */
 const HEADS_MAX = 1000;
 const heads = new Map<string, Head>();
 

@@ -1,9 +1,9 @@
-// Words for a port that cannot be listened on, for the start and for the doctor.
+// Words for a port that the service cannot listen on.
 
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Why a port cannot be listened on, in the words of the start and of the doctor. */
+/** Returns why a port cannot be listened on, in the words that a failed start and the doctor show. */
 export function portFault(host: string, port: number, error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EACCES') {
@@ -21,7 +21,7 @@ export function portFault(host: string, port: number, error: unknown): string {
   return `cannot listen on ${host}:${port}, which is in use or not of this machine`;
 }
 
-/** Returns why a port cannot be listened on, for a server that does not say it, as uWebSockets.js. */
+/** Returns why a port cannot be listened on, for a server that gives no reason, such as uWebSockets.js. */
 export async function findPortFault(host: string, port: number): Promise<string> {
   const server = createServer();
   try {

@@ -1,5 +1,5 @@
-// Replies as values, and the function that writes them to a socket: status, tag, encoding, and large
-// bodies in pieces.
+// Replies as values: how they are built, the status of each refusal, entity tags, accepted encodings, and the
+// writing of large bodies in pieces.
 
 import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
@@ -9,12 +9,12 @@ import type { HttpResponse } from './http-app.ts';
 
 export type HeaderPair = readonly [name: string, value: string];
 
-/** Status and headers as text: for a reply after which the connection is kept, and for its last one. */
+/** Status and headers as text: `kept` keeps the connection open, `last` is for its last reply. */
 export type ReplyHead = { readonly kept: string; readonly last: string };
 
 export type Reply = {
   readonly status: number;
-  /** Head that was built in advance for the status; `headers` and `contentType` come after it. */
+  /** Head for the status that was built in advance; `headers` and `contentType` are written after it. */
   readonly head?: ReplyHead;
   readonly contentType?: string;
   readonly headers?: readonly HeaderPair[];
@@ -30,12 +30,12 @@ export function jsonReply(status: number, value: unknown): Reply {
   return { status, contentType: JSON_TYPE, body: JSON.stringify(value) };
 }
 
-/** Headers of a reply that depends on the caller and the time: no cache may keep it. */
+/** Headers of a reply that depends on the caller or the time: no cache may store it. */
 export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
 /**
- * Builds the head of replies that always have this status and these headers. Writing it costs one call of
- * uWebSockets.js, which writes the text of a status as it is, including line breaks.
+ * Builds the head of replies that always have this status and these headers. It takes one call of
+ * uWebSockets.js to write, because that writes the text of a status unchanged, including line breaks.
  */
 export function replyHead(status: number, headers: NonNullable<Reply['headers']>): ReplyHead {
   const lines = headers.map((pair) => pair.join(': '));
@@ -43,10 +43,10 @@ export function replyHead(status: number, headers: NonNullable<Reply['headers']>
   return { kept: [text, KEEP_ALIVE, ...lines].join('\r\n'), last: [text, ...lines].join('\r\n') };
 }
 
-/** What a header may have: engines write other text in different bytes, and a line break would end it. */
+/** Characters that a header may have: engines encode others differently, and a line break would end it. */
 const SENDABLE = /^[\t\x20-\x7e]*$/;
 
-/** Returns a reply whose headers can be sent; throws when one of them cannot. */
+/** Returns the reply if all of its headers can be sent; throws otherwise. */
 export function sendable(reply: Reply): Reply {
   for (const [name, value] of reply.headers ?? []) {
     if (SENDABLE.test(name) && SENDABLE.test(value)) continue;
@@ -56,8 +56,8 @@ export function sendable(reply: Reply): Reply {
 }
 
 /**
- * Builds the reply of a refusal: its status, the Error body or the request that waits for an approval, and
- * `Retry-After` where the refusal has one.
+ * Builds the reply of a refusal: its status; as body the error, or the request that waits for an approval;
+ * and `Retry-After` if the refusal has `retryAfterSeconds`.
  */
 export function failureReply(failure: Failure): Reply {
   const { approval, findings, isRepeated } = failure;
@@ -74,7 +74,7 @@ export function failureReply(failure: Failure): Reply {
   return { ...reply, headers };
 }
 
-/** Header that says how long an idle connection is kept: uWebSockets.js closes it after 8 to 12 seconds. */
+/** Header that says how long an idle connection stays open: uWebSockets.js closes it after 8 to 12 s. */
 const KEEP_ALIVE = 'Keep-Alive: timeout=8';
 
 /** Returns the status with its reason, `404 Not Found`, which uWebSockets.js expects in one text. */
@@ -82,14 +82,14 @@ function statusText(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }
 
-// Writing of bodies as their client takes them. uWebSockets.js copies what the socket does not take at
-// once, without a bound, and answers the connection's next request all the same: a client that asks again
-// and again and reads nothing would fill the memory. Copying also keeps the serving thread busy (2 ms a
-// megabyte). So such a body is written piece by piece from the one buffer that all clients share. Until its
-// end the request counts as unanswered, and uWebSockets.js closes a connection on which another one
-// arrives. One whose socket takes nothing is closed at once.
+// Writing of large bodies at the pace of their client. uWebSockets.js copies bytes that the socket does not
+// accept at once, without a bound, and still answers the next request of the connection: a client that sends
+// requests and reads nothing would fill the memory. Copying also keeps the serving thread busy (2 ms per
+// megabyte). So a large body is written in pieces from the one buffer that all clients share. Until its end,
+// uWebSockets.js regards the request as unanswered, and closes the connection if another request arrives. A
+// connection whose socket accepts nothing is closed at once.
 
-/** Size in bytes above which a body is written as the client takes it. */
+/** Size in bytes above which a body is written in pieces. */
 export const LARGE_BODY_BYTES = 4096;
 const PIECE_BYTES = 256 * 1024;
 
@@ -98,14 +98,14 @@ export function writeLargeBody(res: HttpResponse, body: Buffer): void {
   const first = body.length > PIECE_BYTES ? body.subarray(0, PIECE_BYTES) : body;
   const [isTaken, isDone] = res.tryEnd(first, body.length);
   if (isDone) return;
-  // A socket that takes nothing is full of answers to earlier requests.
+  // A socket that accepts nothing is full of unread answers to earlier requests.
   if (res.getWriteOffset() === 0) res.close();
   else writeRest(res, body, isTaken);
 }
 
 function writeRest(res: HttpResponse, body: Buffer, isFirstTaken: boolean): void {
   let isOpen = true;
-  /** Writes the next piece; returns whether the socket took all of it. */
+  /** Writes the next piece; returns whether the socket accepted all of it. */
   const writePiece = (): boolean => {
     const offset = res.getWriteOffset();
     const piece = body.subarray(offset, offset + PIECE_BYTES);
@@ -124,16 +124,16 @@ function writeRest(res: HttpResponse, body: Buffer, isFirstTaken: boolean): void
   if (isFirstTaken) setImmediate(writeNext);
 }
 
-// Conditional GET (RFC 9110, section 13.1.2): a client that names the copy it already has is told that the
-// copy is still valid, instead of receiving it again.
+// Conditional GET (RFC 9110, section 13.1.2): a client that names the copy which it has gets 304 if the copy
+// is still current, instead of the body.
 
-/** Body that clients request repeatedly, with the entity tag that tells its states apart. */
+/** Body that clients request repeatedly, with the entity tag that distinguishes its states. */
 export type TaggedBody = { readonly bytes: Buffer; readonly etag: string };
 
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
 /**
- * Returns 200 with the body, or 304 without one when `ifNoneMatch` names the body's tag. Both carry `headers`
+ * Returns 200 with the body, or 304 without a body if `ifNoneMatch` names the body's tag. Both have `headers`
  * and the `ETag`; a 304 has no `Content-Type` (section 15.4.5).
  */
 export function conditionalReply(
@@ -149,7 +149,7 @@ export function conditionalReply(
   return { status: 200, contentType, headers: tagged, body: body.bytes };
 }
 
-/** Gives a body its strong entity tag, quotes included. Equal bytes have equal tags on every node. */
+/** Returns a body with its strong entity tag, in quotes. Equal bytes have equal tags on every node. */
 export function tagBody(bytes: Buffer): TaggedBody {
   return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
 }
@@ -265,8 +265,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
 
 /**
  * Returns whether a request accepts a body in this encoding. `*` stands for the encodings that the header
- * does not name, and `q=0` refuses an encoding. A request without the header accepts none, because its client
- * did not ask for compression.
+ * does not name, and `q=0` refuses an encoding. Without the header it accepts none, because the client has
+ * not asked for compression.
  */
 export function acceptsEncoding(header: string | undefined, encoding: string): boolean {
   let rest = false;

@@ -1,4 +1,4 @@
-// Observation of requests: the number in flight, so that a stop can wait for them; per route the replies
+// Observation of requests: the number in flight, so that a shutdown can wait for them; per route, the replies
 // by status and their duration; the access log; and spans.
 
 import { randomUUID } from 'node:crypto';
@@ -12,16 +12,16 @@ import { clientAddress } from './client-address.ts';
 import type { HeaderPair, Reply } from './reply.ts';
 
 /**
- * Surfaces whose answers all carry the id of the request: those of callers who may want to know later what
- * became of a call.
+ * Surfaces whose answers all have `X-Request-Id`: their callers may want to find a call in the log or the
+ * audit later.
  */
 const IDENTIFIED: ReadonlySet<Surface> = new Set(['management', 'webhook', 'console']);
-/** Status under which requests are counted whose client left before the reply. */
+/** Status by which requests are counted whose client disconnected before the reply. */
 const CLIENT_GONE = 499;
 const LOOK_INTERVAL_MS = 20;
 /**
- * Time without a reply after which a stop takes the connections as ended: busy clients, told that a reply is
- * their connection's last, have sent no other request on it for this long.
+ * Milliseconds without a reply after which `drain` regards all connections as unused: clients that are busy
+ * have received a reply with `Connection: close`, and send no further request.
  */
 const QUIET_MS = 250;
 
@@ -33,7 +33,7 @@ export class Traffic {
   private isDraining = false;
   private lastAnswerAt = 0;
 
-  /** `watcher` is told of the requests to the routes that it watches. */
+  /** `watcher` observes the requests to the surfaces for which its `watches` returns true. */
   constructor(
     readonly log: Log,
     private readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds'>,
@@ -43,7 +43,7 @@ export class Traffic {
     this.rareLog = new RareLog(log);
   }
 
-  /** Returns the traffic of a route. */
+  /** Returns the object that counts and observes the requests to the route with these labels. */
   on(labels: RouteLabels): RouteTraffic {
     const { requests, requestSeconds } = this.metrics;
     const durations = requestSeconds.of(labels.surface);
@@ -55,20 +55,20 @@ export class Traffic {
     return new RouteTraffic(this, requests.of(labels), { durations, tellsIds, watch });
   }
 
-  /** Notes that the number of requests in flight has changed. */
+  /** Changes the number of requests in flight. */
   move(by: 1 | -1): void {
     this.inFlight += by;
   }
 
   /**
-   * Ends each connection with its next reply from now on: a client that keeps its connection busy always has
-   * a request under way, which closing the connection at any other moment would lose.
+   * Makes every reply from now on the last of its connection. A busy client always has a request under way,
+   * which would be lost if the service closed the connection at any other moment.
    */
   endConnections(): void {
     this.isDraining = true;
   }
 
-  /** Returns whether the reply that is about to be written is its connection's last. */
+  /** Returns whether the reply that is about to be written must be the last of its connection. */
   endsConnection(): boolean {
     if (!this.isDraining) return false;
     this.lastAnswerAt = performance.now();
@@ -76,8 +76,8 @@ export class Traffic {
   }
 
   /**
-   * Ends each connection with its next reply. Resolves when nothing is in flight and no last reply was
-   * written for `QUIET_MS`, or after `waitMsMax`; with true when nothing is in flight.
+   * Ends each connection with its next reply. Resolves when no request is in flight and no reply was written
+   * for `QUIET_MS`, or after `waitMsMax`. The result says whether no request is in flight.
    */
   async drain(waitMsMax: number): Promise<boolean> {
     this.endConnections();
@@ -91,18 +91,18 @@ export class Traffic {
   }
 }
 
-/** Request to a route that is known. */
+/** Request to a route, without the labels of the route. */
 type AskedRequest = Omit<WatchedRequest, 'labels'>;
 
-/** Observation of a request: what is noted of it, and its watch where requests to its route are watched. */
+/** Observation of one request: its notes, and its watch if requests to its route are watched. */
 export type Observation = {
   readonly notes: RequestNotes;
   readonly watch: RequestWatch | undefined;
 };
 
-/** Requests to one route. */
+/** Counts and observes the requests to one route. */
 export class RouteTraffic {
-  /** Whether requests are watched: else what is observed of them serves their answers only. */
+  /** Whether requests are watched; if not, callers may skip `observe` for answers that need no notes. */
   readonly isWatched: boolean;
   /** Whether its callers have an account, a key or a webhook's secret. */
   readonly isForOperators: boolean;
@@ -111,11 +111,11 @@ export class RouteTraffic {
     private readonly traffic: Traffic,
     private readonly replies: RouteCount,
     private readonly options: {
-      /** Durations of requests to its surface. */
+      /** Counts the durations of requests to its surface. */
       readonly durations: DurationCount;
-      /** Whether every answer carries the id of its request. */
+      /** Whether every answer has the header `X-Request-Id`. */
       readonly tellsIds: boolean;
-      /** Begins to watch a request; undefined where requests are not watched. */
+      /** Begins to watch a request; undefined if requests are not watched. */
       readonly watch: ((asked: AskedRequest) => RequestWatch) | undefined;
     },
   ) {
@@ -132,13 +132,13 @@ export class RouteTraffic {
     return { notes, watch: watch?.({ ...asked, notes }) };
   }
 
-  /** Notes that a request has begun that is not answered at once. Returns what `end` must get. */
+  /** Counts a request that is not answered at once as in flight. Returns its start time, for `end`. */
   begin(): number {
     this.traffic.move(1);
     return performance.now();
   }
 
-  /** Notes that a request is over which began at `beganAt`; undefined when the client had left. */
+  /** Counts a request that began at `beganAt` and is over; `status`: undefined if the client disconnected. */
   end(status: number | undefined, beganAt: number, watch?: RequestWatch): void {
     this.traffic.move(-1);
     this.count(status ?? CLIENT_GONE);
@@ -158,7 +158,7 @@ export class RouteTraffic {
 const PATH_LENGTH_MAX = 500;
 
 export class AccessLog implements RequestWatcher {
-  /** `trustedProxies` is the number of proxies whose entries in `X-Forwarded-For` are believed. */
+  /** `trustedProxies` is the number of proxies whose entries in `X-Forwarded-For` are trusted. */
   constructor(
     private readonly log: Pick<Log, 'info'>,
     private readonly trustedProxies: number,
@@ -191,33 +191,33 @@ export class AccessLog implements RequestWatcher {
   }
 }
 
-// What is learned of a request while it is answered, beside its answer: its id, its app, and headers that its
-// answer gets whatever it will be.
+// Facts about a request that are collected while it is answered: its id, its app, and headers that are added
+// to the answer, whatever it is.
 
-/** Ids that callers may give: no other text is taken into the log. */
+/** Form of ids that callers may set; no other text gets into the log. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 export class RequestNotes {
   /** Ref or id of the app that the request names, once that is known. */
   app: string | undefined;
   /**
-   * Id of the request in the log and the audit: the caller's, when it has the form of one, else a made one.
+   * Id of the request in the log and the audit: the caller's if it matches `REQUEST_ID`, else a random UUID.
    */
   readonly requestId: string;
   private readonly headers: HeaderPair[] = [];
   private isIdTold = false;
 
-  /** `givenId` is the caller's header `X-Request-Id`, if there is one. */
+  /** `givenId` is the header `X-Request-Id` of the request, if there is one. */
   constructor(givenId?: string) {
     this.requestId = givenId !== undefined && REQUEST_ID.test(givenId) ? givenId : randomUUID();
   }
 
-  /** Adds headers to the answer, whether the request will succeed, be refused or fail. */
+  /** Adds headers to the answer, whether the request succeeds, is refused or fails. */
   add(...headers: readonly HeaderPair[]): void {
     this.headers.push(...headers);
   }
 
-  /** Has the answer carry the id. */
+  /** Adds the header `X-Request-Id` to the answer. */
   tellId(): void {
     if (this.isIdTold) return;
     this.isIdTold = true;
@@ -234,7 +234,7 @@ export class RequestNotes {
 // Traces of the requests that change something: calls of the management API, and deliveries to the webhook.
 
 const TRACED: ReadonlySet<Surface> = new Set(['management', 'webhook']);
-/** Status from which a request has failed by the service's own fault. */
+/** Lowest status of a failure that is the service's own fault. */
 const FAULT = 500;
 
 export class RequestTracing implements RequestWatcher {
@@ -267,33 +267,32 @@ export class RequestTracing implements RequestWatcher {
   }
 }
 
-// Watching of requests, for the access log and for traces: what a watcher sees of a request, and what it is
-// told of its end. Which routes are watched is chosen when they are built, so that those that are not cost
-// nothing.
+// Watching of requests, for the access log and for traces: what a watcher sees of a request, and of its end.
+// Whether a route is watched is decided when it is built, so that requests to other routes cost nothing.
 
 /** A request that is being watched. */
 export type RequestWatch = {
-  /** Runs what answers the request, when that may wait. */
+  /** Runs the work that answers the request, within its span; only if the request is not answered at once. */
   run<Value>(work: () => Promise<Value>): Promise<Value>;
-  /** Takes note of the end, with the status of the answer, or 499 when the client had left. */
+  /** Called at the end, with the status of the answer, or 499 if the client disconnected. */
   end(status: number): void;
 };
 
 export type RequestWatcher = {
-  /** Whether requests of a surface are watched. */
+  /** Returns whether it watches the requests of a surface. */
   watches(surface: Surface): boolean;
-  /** Takes note of a request that begins. */
+  /** Begins to watch a request. */
   begin(request: WatchedRequest): RequestWatch;
 };
 
-/** Request as its watchers see it. */
+/** Request as watchers see it. */
 type WatchedRequest = {
   readonly labels: RouteLabels;
   readonly method: string;
   /** Path as sent, without the query, which may have secrets and personal data. */
   readonly path: string;
   readonly remoteAddress: string;
-  /** Returns a header by its lower-case name; '' when the request has none. */
+  /** Returns a header by its lower-case name; '' if the request has none. */
   readonly header: (name: string) => string;
   readonly notes: RequestNotes;
 };

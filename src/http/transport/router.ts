@@ -1,5 +1,5 @@
-// Router of all requests but those of updaters: finds the handler of a request among the declared routes, and
-// answers 404 and 405 for paths and methods that have none.
+// Router of all requests except those of updaters: finds the handler of a request among the declared routes,
+// and answers 404 and 405 for paths and methods that have none.
 
 import { fail, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -13,18 +13,17 @@ export type Route = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /**
    * Path pattern. Segments that begin with `:` are parameters: `/console/api/keys/:id/revoke`. A last segment
-   * `*` fits every path below it for which there is no more specific route; of several such patterns the
-   * longest counts.
+   * `*` matches every path below it that no route without `*` matches; the longest such pattern counts.
    */
   readonly path: string;
   readonly handler: Handler;
-  /** Whether a write knows `?dryRun=true`; one that does not refuses it: no call writes by mistake. */
+  /** Whether a write has a dry run (`?dryRun=true`). If not, it refuses the parameter, and writes nothing. */
   readonly hasDryRun?: true;
   /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
   /** Time for a whole body; `LIMIT.bodyMsMax` by default. */
   readonly bodyMsMax?: number;
-  /** Budget of memory for bodies on their way; the one of calls with a credential by default. */
+  /** Memory budget for bodies that are being received; `credentialed` by default. */
   readonly bodyBudget?: BodyLimit['budget'];
 };
 
@@ -52,7 +51,7 @@ const SURFACES: Readonly<Record<string, Surface>> = {
 type CompiledRoute = Route & {
   readonly segments: readonly string[];
   readonly replies: RouteTraffic;
-  /** Requests to the path with a method that it does not have. */
+  /** Traffic of requests to the path with a method that it does not have. */
   readonly refused: RouteTraffic;
 };
 type Match = Omit<Route, 'method' | 'path'> & {
@@ -139,7 +138,7 @@ function fits(pattern: readonly string[], segments: readonly string[]): boolean 
   });
 }
 
-/** Returns the most specific of the routes that fit a path; they differ in their methods only. */
+/** Returns the most specific of the routes that match a path; they differ only in their methods. */
 function mostSpecific(routes: readonly CompiledRoute[]): readonly CompiledRoute[] {
   const reach = ({ segments }: CompiledRoute) =>
     segments.at(-1) === TAIL ? segments.length : Number.POSITIVE_INFINITY;
@@ -161,7 +160,7 @@ function readParams(
   return params;
 }
 
-/** Decodes the percent-encoding of a path segment (a `+` stays a `+`); undefined when it is malformed. */
+/** Decodes the percent-encoding of a path segment (a `+` stays a `+`); undefined if it is malformed. */
 export function decodeSegment(segment: string): string | undefined {
   if (!segment.includes('%')) return segment;
   try {

@@ -1,5 +1,4 @@
-// Listening socket of the service: requests of updaters go to handlers of their own, all others to the
-// router.
+// Listening socket of the service: requests of updaters go to their handlers, all others to the router.
 
 import type { LabelledCount } from '../../observe/labelled-count.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
@@ -17,7 +16,7 @@ export type ServerOptions = ListenOptions & {
 };
 
 export type Server = {
-  /** Port that the server listens on, also when it was asked for port 0. */
+  /** Port that the server listens on; the chosen one if port 0 was requested. */
   readonly port: number;
   /** Stops accepting connections; open connections stay. */
   stopAccepting(): void;
@@ -25,7 +24,7 @@ export type Server = {
   close(): void;
 };
 
-/** Starts listening; rejects when the address is in use or cannot be used. */
+/** Starts listening; rejects if the address is in use or cannot be used. */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const app = options.engine.openApp();
   options.connectionLimit?.applyTo(app);
@@ -49,8 +48,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-// Bound on the connections that clients have open. Without one they could use up the file descriptors of the
-// process, and the stores could not be reached again once their connections broke.
+// Bound on the open connections of clients. Without it they could use up the file descriptors of the process,
+// so that it could not reconnect to its stores.
 
 type ConnectionLimitDependencies = {
   /** Maximum number of open connections; undefined for no bound. */
@@ -59,7 +58,7 @@ type ConnectionLimitDependencies = {
   readonly log: RareLog;
 };
 
-/** Count of the connections that clients have open, and the bound on it. */
+/** Counts the open connections of clients, and refuses those beyond a bound. */
 export class ConnectionLimit {
   private count = 0;
 
@@ -71,12 +70,12 @@ export class ConnectionLimit {
   }
 
   /**
-   * Closes each connection of the app that would exceed the bound, before anything is read from it, and logs
-   * those that the system does not let it have.
+   * Closes each connection of the app that would exceed the bound, before anything is read from it. Logs
+   * connections that the operating system did not let the app accept.
    */
   applyTo(app: Pick<HttpApp, 'filter' | 'onAcceptFault'>): void {
     const { connectionsMax = Number.POSITIVE_INFINITY, connections, log } = this.dependencies;
-    // Called with 1 for a connection that opens and with -1 for one that closes, refused ones included.
+    // Called with 1 when a connection opens and with -1 when it closes, for refused ones too.
     const note = (connection: Pick<HttpResponse, 'close'>, change: number): void => {
       this.count += change;
       if (change < 0) return;

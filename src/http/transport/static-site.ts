@@ -1,6 +1,6 @@
-// Built pages for browsers: one page and its assets. All files are read once, at the start, with their
-// compressed forms: a request costs a look-up, and no path of a request ever reaches the file system. The
-// page is compressed here, because it names its assets by the path that the service has for browsers.
+// Built page for browsers, with its assets. All files are read once, at the start, with their compressed
+// forms: a request costs a look-up, and no path of a request ever reaches the file system. The page itself is
+// compressed here, because the path of its assets is only inserted at the start.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
@@ -26,7 +26,7 @@ type StaticFile = {
 const PAGE = 'index.html';
 const ASSETS = 'assets';
 
-/** Media types by the extensions that a built page may contain; any other extension is a build error. */
+/** Media types by the extensions that assets may have; any other extension is a build error. */
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -39,8 +39,8 @@ const ENCODINGS = [
 ] as const;
 
 /**
- * Policy of the page: nothing inline, nothing from other origins, and no page may frame it. Forms are never
- * submitted by the browser, because the console's own code sends them.
+ * Policy of the page: nothing inline, nothing from other origins, and no page may frame it. The browser must
+ * not submit forms, because the console's own code sends them.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -64,15 +64,15 @@ const GUARDS = [
   ['Permissions-Policy', 'camera=(), geolocation=(), microphone=()'],
 ] as const;
 
-/** `Cache-Control` of assets: their names contain a hash of their content, so that a copy never expires. */
+/** `Cache-Control` of assets: their names contain a hash of their content, so a copy never expires. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
 
-/** Handlers of a built page: the page itself, and its assets by the parameter `name`. */
+/** Handlers of the page itself, and of its assets by the path parameter `name`. */
 export type StaticSite = { readonly page: Handler; readonly asset: Handler };
 
 /**
- * Reads a built page. `assetsPath` is the path of its assets for browsers. Throws when `folder` is missing,
- * or contains a file of another type than `CONTENT_TYPES` lists.
+ * Reads a built page. `assetsPath` is the path under which browsers get its assets. Throws if `folder` is
+ * missing, or contains an asset of a type that `CONTENT_TYPES` does not list.
  */
 export function staticSite(folder: string, assetsPath: string): StaticSite {
   const page = readPage(join(folder, PAGE), assetsPath);

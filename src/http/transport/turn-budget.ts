@@ -1,39 +1,39 @@
-// Bounds on answers that their clients do not read. uWebSockets.js answers all requests that one read of a
-// connection brought, up to some thousands, before another connection has its turn, and keeps what a client
-// does not take, without a bound. So answers are counted with their sizes, and some are looked at: a
-// connection with unsent bytes is closed then. Past a number of looks in one turn of the event loop, answers
-// that are looked at are written when the turn is over; uWebSockets.js closes a connection on which another
-// request arrives meanwhile. Clients and proxies that wait for an answer before they ask again notice nothing
-// of it.
+// Bounds the answers that clients do not read. uWebSockets.js answers all requests that one read of a
+// connection returned, up to some thousands, before it serves another connection, and buffers bytes that a
+// client does not read, without a bound. So the budget adds up the sizes of answers and selects some for a
+// look: if the connection of such an answer has unsent bytes, it is closed. After a number of looks in one
+// turn of the event loop, the selected answers are written after the turn; if another request arrives on
+// their connection before, uWebSockets.js closes it. Clients and proxies that wait for an answer before their
+// next request notice nothing.
 
-/** More than the head of an answer to a device has. */
+/** Size that is counted for a head: more than that of an answer to a device. */
 const HEAD_BYTES = 512;
-/** Looks in one turn, after which answers wait: some hundreds of small answers, 5 to 10 ms. */
+/** Number of looks in one turn after which answers wait: some hundreds of small answers, 5 to 10 ms. */
 const LOOKS_PER_TURN = 16;
 
 export class TurnBudget {
   private left = 0;
   private looks = 0;
 
-  /** `afterTurn` calls a listener when the turn of the event loop is over. */
+  /** `afterTurn` calls a listener after the current turn of the event loop. */
   constructor(
     private readonly random: () => number = Math.random,
     private readonly afterTurn: (listener: () => void) => void = setImmediate,
   ) {}
 
-  /** Whether there may have been answers in this turn that uWebSockets.js could not gather any more. */
+  /** Whether this turn may have written more answers than uWebSockets.js can gather in its buffer. */
   get isExceeded(): boolean {
     return this.looks > 0;
   }
 
-  /** Whether an answer that is looked at waits until the turn is over. */
+  /** Whether an answer that is looked at must wait until the turn is over. */
   get isTurnUsedUp(): boolean {
     return this.looks > LOOKS_PER_TURN;
   }
 
   /**
-   * Takes an answer with a body of so many bytes. Returns whether it is looked at: one in 8 to 16 KiB of
-   * answers is, at random, so that no client can tell which.
+   * Counts an answer with a body of `bodyBytes`. Returns whether it is looked at: one answer in every 8 to 16
+   * KiB is, at random, so that no client can predict which.
    */
   isLookedAt(bodyBytes: number): boolean {
     this.left -= HEAD_BYTES + bodyBytes;
@@ -49,5 +49,5 @@ export class TurnBudget {
   }
 }
 
-/** Bytes that uWebSockets.js gathers before it writes to a socket. */
+/** Number of bytes that uWebSockets.js gathers before it writes them to a socket. */
 export const GATHERED_BYTES = 16 * 1024;

@@ -1,4 +1,4 @@
-// HTTP server of uWebSockets.js: the only file that knows the package.
+// HTTP server of uWebSockets.js: the only file that imports the package.
 
 import type * as UwsPackage from 'uWebSockets.js';
 import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
@@ -9,16 +9,16 @@ import { findPortFault } from './port-fault.ts';
 type Package = typeof UwsPackage;
 
 /**
- * Maximum bytes of a request's head, which uWebSockets.js reads once, when it is loaded. With its default of
- * 4 KiB it would answer a long path itself, with a bare 431; with 64 KiB the service answers, and the memory
- * of a connection still has a bound.
+ * Maximum bytes of a request's head; uWebSockets.js reads this setting once, when it is loaded. With its
+ * default of 4 KiB it would answer a long path itself, with a bare 431; with 64 KiB the service answers, and
+ * the memory of a connection is still bounded.
  */
 const HEADER_BYTES_MAX = '65536';
 
-/** Attempts of a process to connect to itself at its start, which a busy machine may be slow to let it. */
+/** Maximum number of attempts of a process to connect to itself at its start: a busy machine may be slow. */
 const LENDING_ATTEMPTS_MAX = 3;
 
-/** Loads the package; resolves with what opens an application. Rejects when its binary does not load. */
+/** Loads the package; resolves with the function that opens an application. Rejects if loading fails. */
 export async function loadUws(): Promise<() => HttpApp> {
   // biome-ignore lint/style/noProcessEnv: uWebSockets.js takes its header limit from there only.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = HEADER_BYTES_MAX;
@@ -41,22 +41,22 @@ function openApp(uws: Package): HttpApp {
     head: (pattern, handler) => app.head(pattern, handler),
     any: (pattern, handler) => app.any(pattern, handler),
     filter: (listener) => app.filter(listener),
-    // It tells nothing of them.
+    // uWebSockets.js does not report such errors.
     onAcceptFault: () => undefined,
     listen: (options) => listen(uws, listenWithOptions, options),
     close: () => app.close(),
   };
 }
 
-/** LIBUS_LISTEN_DEFAULT sets SO_REUSEPORT, by which the kernel spreads connections over the processes. */
+/** LIBUS_LISTEN_DEFAULT: sets SO_REUSEPORT, so that the kernel distributes connections to the processes. */
 const SHARED_PORT = 0;
 /**
- * LIBUS_LISTEN_EXCLUSIVE_PORT makes listening fail when the port is in use: otherwise a second service on the
- * port would silently take half of the traffic.
+ * LIBUS_LISTEN_EXCLUSIVE_PORT: listening fails if the port is in use. Otherwise a second service on the same
+ * port would silently get half of the connections.
  */
 const EXCLUSIVE_PORT = 1;
 
-/** Signature of `listen` with host and options, which the package's types leave out. */
+/** Signature of `listen` with host and options, which the package's types lack. */
 type ListenWithOptions = (
   host: string,
   port: number,
@@ -83,13 +83,13 @@ function listen(
   });
 }
 
-// Unsent bytes of a connection. The package tells them of WebSockets only, and of responses nothing that a
-// response without a body could ask: `tryEnd` and `write` add a length or an encoding, which 204 may not
-// have. Both kinds of object stand for one kind of socket, and the method reads nothing but that socket. So
-// responses get the method of WebSockets, of which this process opens one to itself, for a moment. That holds
-// for the one version of the package that `package.json` names; test/http/unread-answers.test.ts shows it.
+// Number of unsent bytes of a connection. In the package only WebSockets have a method for it. Of a response,
+// only `tryEnd` and `write` reveal it, but they add a length or an encoding, which a 204 must not have. Both
+// kinds of object wrap the same kind of socket, and the method reads nothing else. So this process opens one
+// WebSocket to itself, for a moment, and copies its method to responses. This works with the exact version of
+// the package that `package.json` names; test/http/unread-answers.test.ts verifies it.
 
-/** Gives all responses `getBufferedAmount`. Rejects when this process cannot connect to itself. */
+/** Gives all responses `getBufferedAmount`. Rejects if this process cannot connect to itself. */
 function lendBufferedAmount(uws: Package): Promise<void> {
   return new Promise((resolve, reject) => {
     const app = uws.App();
@@ -100,7 +100,7 @@ function lendBufferedAmount(uws: Package): Promise<void> {
       if (isOver) return;
       isOver = true;
       hangUp();
-      // Not within a callback of the application.
+      // Later, because the application must not be closed within one of its callbacks.
       setImmediate(() => app.close());
       if (reason === undefined) resolve();
       else reject(new Error(`cannot connect to itself: ${reason}`));

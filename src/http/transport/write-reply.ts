@@ -1,4 +1,4 @@
-// Writing of replies to a socket: in one piece where they are small, else as their client takes them.
+// Writes replies to a socket: small ones in one piece, others at the pace of their client.
 
 import type { HttpResponse } from './http-app.ts';
 import {
@@ -13,12 +13,12 @@ import { GATHERED_BYTES, TurnBudget } from './turn-budget.ts';
 
 const NO_HEADERS: NonNullable<Reply['headers']> = [];
 const LINE_BREAK = '\r\n';
-/** Budget of this process. */
+/** Budget of the answers that this process writes. */
 const budget = new TurnBudget();
 
 /**
- * Writes a reply; `endsConnection` tells that it is the last of its connection. Must run corked: in the
- * handler itself, or inside `res.cork`. May replace the listener of `res.onAborted`.
+ * Writes a reply; `endsConnection`: whether it is the last of its connection. Must run corked: in the handler
+ * itself, or inside `res.cork`. May replace the listener of `res.onAborted`.
  */
 export function writeReply(
   res: HttpResponse,
@@ -32,11 +32,12 @@ export function writeReply(
   else write(res, reply, bodyBytes > 0, endsConnection, isLookedAt);
 }
 
-/** Writes a reply and closes the connection: nothing else that arrived on it is read. Must run corked. */
+/** Writes a reply and closes the connection, so that no further request on it is read. Must run corked. */
 export function writeReplyAndClose(res: HttpResponse, reply: Reply): void {
   if (res.guardsConnection) return write(res, reply, true, true, false);
   const { status, headers = NO_HEADERS, contentType = '', body = '' } = reply;
-  // uWebSockets.js gathers what is shorter, and drops it when the connection is closed. Blanks are no matter.
+  // uWebSockets.js gathers less than 16 KiB, and drops it when the connection is closed. So blanks, which do
+  // no harm, fill the body up.
   const text = body.toString().padEnd(GATHERED_BYTES);
   const head = replyHead(status, [
     ...headers,
@@ -50,7 +51,7 @@ export function writeReplyAndClose(res: HttpResponse, reply: Reply): void {
   res.close();
 }
 
-/** Writes a reply when the turn is over, unless the connection is closed then. */
+/** Writes a reply after the current turn of the event loop, unless the connection is closed by then. */
 function writeNextTurn(
   res: HttpResponse,
   reply: Reply,
@@ -66,7 +67,7 @@ function writeNextTurn(
   });
 }
 
-/** Writes a reply; one that is looked at closes its connection instead if the client does not read. */
+/** Writes a reply. If it is looked at and the client does not read, closes the connection instead. */
 function write(
   res: HttpResponse,
   reply: Reply,
@@ -76,18 +77,18 @@ function write(
 ): void {
   const { body = '' } = reply;
   if (isLookedAt && res.getBufferedAmount !== undefined && res.getBufferedAmount() > 0) {
-    // Of answers to earlier requests: a client that waits for each before it asks again has read them.
+    // The bytes are of earlier answers. A client that waits for each answer before it asks again has none.
     res.close();
   } else if (!hasBody) {
     writeWithoutBody(res, reply, endsConnection);
   } else if (isLookedAt || body.length > LARGE_BODY_BYTES) {
     writeHead(res, reply, endsConnection);
-    // After a last reply the client closes the connection, as the header tells it to.
+    // The header asks the client to close the connection after a last reply.
     if (endsConnection) res.writeHeader('Connection', 'close');
     writeLargeBody(res, typeof body === 'string' ? Buffer.from(body) : body);
   } else {
-    // uWebSockets.js may lose a body when it has to write what it gathered and the socket takes nothing. It
-    // ends the process then, unless a handler waits for the end of the connection.
+    // uWebSockets.js may lose a body if it has to write what it gathered and the socket accepts nothing. Then
+    // it ends the process, unless the response has a listener of `onAborted`.
     if (budget.isExceeded) res.onAborted(ignoreAbort);
     writeHead(res, reply, endsConnection);
     res.end(body, endsConnection);
@@ -95,7 +96,7 @@ function write(
 }
 
 function ignoreAbort(): void {
-  // The connection is closed with its next request, or in 10 s.
+  // Nothing to do: the connection is closed by its next request, or after 10 s.
 }
 
 function writeHead(
@@ -112,9 +113,9 @@ function writeHead(
 }
 
 /**
- * Writes a reply that has no body. uWebSockets.js gets no arguments: given a length, or only `undefined` in
- * its place, it waits for bytes that never come. After a last reply the client closes the connection, as
- * the header tells it to.
+ * Writes a reply that has no body. `endWithoutBody` gets no arguments: with a length, or even `undefined` in
+ * its place, uWebSockets.js waits for bytes that never come. The header asks the client to close the
+ * connection after a last reply.
  */
 function writeWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boolean): void {
   writeHead(res, reply, endsConnection);
@@ -123,7 +124,7 @@ function writeWithoutBody(res: HttpResponse, reply: Reply, endsConnection: boole
   res.endWithoutBody();
 }
 
-/** 204 and 304 have no Content-Length (RFC 9110), a reply to HEAD has that of the GET. */
+/** Writes `Content-Length`, except for 204 and 304 (RFC 9110); a reply to HEAD has that of GET. */
 function writeLength(res: HttpResponse, { status, body = '' }: Reply): void {
   if (!isBodiless(status)) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
 }
@@ -133,7 +134,7 @@ function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-/** Heads without headers by status, added by `statusHead`. They save building one for every reply. */
+/** Heads without headers by status, so that `statusHead` need not build one for every reply. */
 const STATUS_HEADS = new Map<number, ReplyHead>();
 
 function statusHead(status: number): ReplyHead {

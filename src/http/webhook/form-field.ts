@@ -1,6 +1,5 @@
-// Reads one field of a form (application/x-www-form-urlencoded) from its bytes. `URLSearchParams` gives the
-// same result, but takes over a second for 25 MB, during which no device is answered; this takes a tenth of
-// that.
+// Reads one field of a form (application/x-www-form-urlencoded) from its bytes. `URLSearchParams` has the
+// same result, but takes over a second for 25 MB, during which no device is answered; this takes 0.1 s.
 
 const AMPERSAND = 0x26;
 const PLUS = 0x2b;
@@ -8,7 +7,7 @@ const PERCENT = 0x25;
 const SPACE = 0x20;
 
 /**
- * Returns the decoded bytes of the first field of this name (plain letters); undefined when there is none.
+ * Returns the decoded bytes of the first field of this name (plain letters); undefined if there is none.
  */
 export function formField(form: Buffer, name: string): Buffer | undefined {
   const start = `${name}=`;
@@ -24,7 +23,7 @@ export function formField(form: Buffer, name: string): Buffer | undefined {
   return undefined;
 }
 
-/** Decodes a value. A `%` that begins no valid escape stands for itself, as in browsers. */
+/** Decodes a value. A `%` that begins no valid escape stays as it is, as in browsers. */
 function decode(value: Buffer): Buffer {
   const decoded = Buffer.allocUnsafe(value.length);
   let length = 0;

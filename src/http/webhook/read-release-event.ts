@@ -1,5 +1,5 @@
-// Reading of release events, whose shape Gitea and Forgejo have from GitHub. Unknown keys are ignored; the
-// keys that are used must have the right type.
+// Reading of release events. Gitea and Forgejo use the shape of GitHub's events. Unknown keys are ignored;
+// the keys that are used must have the right type.
 
 import { z } from 'zod';
 import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
@@ -12,7 +12,7 @@ import { formField } from './form-field.ts';
 
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const SHA256_DIGEST = /^sha256:([0-9a-f]{64})$/i;
-/** Maximum length of a repository's full name: code hosts allow 100 characters for a name. */
+/** Maximum length of a repository's full name, `owner/name`: code hosts allow 100 characters for a name. */
 const REPOSITORY_LENGTH_MAX = 200;
 /** Maximum number of assets of a release, above the maximum that GitHub allows. */
 const ASSETS_MAX = 10_000;
@@ -27,7 +27,7 @@ const assetShape = z.object({
 });
 
 const repositoryShape = z.object({ id: z.int().nullish(), full_name: z.string().nullish() });
-/** Part of any event that names its repository; one of a whole organization names none. */
+/** Part of any event that names its repository; an event about an organization names none. */
 const placedEventShape = z.object({ repository: repositoryShape.nullish() });
 
 const releaseEventShape = z.object({
@@ -48,7 +48,7 @@ const releaseEventShape = z.object({
 
 /**
  * Reads the release event in a delivery's body: JSON, or a form whose field `payload` is JSON, which new
- * webhooks of GitHub send by default. 400 for anything else, naming the field.
+ * webhooks of GitHub send by default. Anything else is refused with 400, which names the field.
  */
 export function readReleaseEvent(
   body: Buffer,
@@ -84,7 +84,7 @@ export function readReleaseEvent(
   };
 }
 
-/** Reads the repository that a delivery's event is about; undefined where it names none. */
+/** Reads the repository of a delivery's event; undefined if the event names none. */
 export function readRepository(
   body: Buffer,
   contentType: string | undefined,
@@ -103,17 +103,17 @@ function repositoryOf({
   return { id: repository?.id ?? null, name: storableText(name.slice(0, REPOSITORY_LENGTH_MAX)) };
 }
 
-/** Returns the checksum in `sha256:<hex>` in lower case. Any other digest is ignored, and not refused. */
+/** Returns the hex of `sha256:<hex>` in lower case; undefined for any other digest, which is no error. */
 function sha256Of(digest: string): string | undefined {
   return SHA256_DIGEST.exec(digest)?.[1]?.toLowerCase();
 }
 
-/** Returns the bytes of the event in a delivery's body; undefined when a form has none. */
+/** Returns the bytes of the event in a delivery's body; undefined if it is a form without `payload`. */
 export function readPayload(body: Buffer, contentType: string | undefined): Buffer | undefined {
   return FORM_TYPE.test(contentType ?? '') ? formField(body, 'payload') : body;
 }
 
-/** Returns the JSON of the payload, wrapped in an object so that no JSON can be taken for a refusal. */
+/** Returns the JSON of the payload, wrapped in an object so that no JSON can pass for a refusal. */
 function readJsonPayload(
   body: Buffer,
   contentType: string | undefined,

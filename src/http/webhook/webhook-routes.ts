@@ -43,7 +43,7 @@ export type WebhookDependencies = ReceiveDependencies & {
   readonly log: RareLog;
 };
 
-/** Result of a verified delivery, with its release event where it has one. */
+/** Result of a verified delivery, with the release event if it contains one. */
 type Understood = {
   readonly result: Outcome<Received>;
   readonly event?: ReleaseEvent;
@@ -83,9 +83,9 @@ function webhookRoute(dependencies: WebhookDependencies, provider: WebhookProvid
 }
 
 /**
- * Returns the body once its signature is verified; 401 for a wrong one. A malformed signature header is
- * refused before the body has arrived. GitHub signs the body; Gitea and Forgejo sign the event, which is not
- * the same in a form: there it is the field `payload`, decoded.
+ * Returns the body once its signature is verified; 401 for a wrong signature. A malformed signature header is
+ * refused before the body has arrived. GitHub signs the body; Gitea and Forgejo sign the event, which in a
+ * form is the decoded field `payload`.
  */
 async function verifiedBody(
   exchange: Exchange,
@@ -118,7 +118,7 @@ async function receive(
     reason: (isFailure(result) ? result.message : result.reason) ?? null,
     version: (isFailure(result) ? undefined : result.release?.version) ?? null,
   });
-  // The webhook was disabled, or got another secret, while the body was on its way.
+  // The webhook was disabled, or got another secret, while the body was being received.
   if (lost !== undefined) {
     dependencies.metrics.deliveries.add(lost.failure === 'badSignature' ? lost.failure : 'refused');
     return failureReply(lost);
@@ -153,9 +153,8 @@ function ignoredEvent(name: string): Received {
 }
 
 /**
- * Records a delivery; returns the refusal when the webhook does not have the secret any more that the
- * delivery was signed with. A delivery takes effect even when it cannot be recorded, because the list is a
- * convenience.
+ * Records a delivery; returns the refusal if the webhook no longer has the secret that signed the delivery. A
+ * delivery takes effect even if it cannot be recorded, because the list is only a convenience.
  */
 async function record(
   { ledger, metrics, log }: WebhookDependencies,
