@@ -82,7 +82,7 @@ type FaultOptions = {
   readonly details?: object;
 };
 
-/** Counts a fault under its place, and logs it: at level debug if a store is unavailable, else error. */
+/** Counts a fault under its place, and logs it: at level error, or debug if a store is unavailable. */
 export function tellFault<Place>(
   { metrics, log }: Observers<Place>,
   place: Place,

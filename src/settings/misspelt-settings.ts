@@ -35,7 +35,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns the variables whose names are close to one of `settings`: the same letters in another spelling,
- * with `SLUICE_` in front, another common name, or one or two letters that differ. Returns no values.
+ * with `SLUICE_` in front, another common name, or one or two letters that differ. Their values stay out.
  */
 export function nearSettings(
   environment: Readonly<Record<string, string | undefined>>,

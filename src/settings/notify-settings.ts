@@ -48,7 +48,7 @@ export const NOTIFY_SHAPE = {
   ),
 };
 
-/** Builds the settings from their variables. `refuse` throws a line that begins with a variable's name. */
+/** Builds the settings from the variables; `refuse` gets a line that begins with a variable's name. */
 export function readNotify(
   variables: {
     readonly NOTIFY_PRIVATE: readonly string[];

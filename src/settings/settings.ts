@@ -256,7 +256,7 @@ const ENVIRONMENT = z.object({
   HTTP_ENGINE: oneOf(HTTP_ENGINES, 'auto'),
   DEVICE_RETENTION_DAYS: whole(180, 1, 36_500),
   DEVICE_FRESHNESS_SECONDS: whole(300, 10, 86_400),
-  // The database has 100 slots: a change takes the slot of its number modulo 100.
+  // The database has 100 slots per device: a version change takes the slot of its number modulo 100.
   DEVICE_HISTORY: whole(10, 1, 100),
   ADOPTION_RETENTION_DAYS: whole(400, 1, 36_500),
   AUDIT_DAYS: whole(undefined, 1, 36_500),

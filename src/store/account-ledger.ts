@@ -89,7 +89,7 @@ export type StoredSession = StoredAccount & { readonly isStrong: boolean };
 
 /** Passkey with what a browser needs to find it. */
 export type StoredPasskey = Passkey & {
-  /** Name that the authenticator gave it, in base64url. */
+  /** Credential id, which the authenticator chose, in base64url. */
   readonly credentialId: string;
   readonly transports: readonly string[];
 };
@@ -124,7 +124,7 @@ export type ShownPasskey = {
 };
 
 export type NewAccountLink = NewLink & {
-  /** Returns the mail to the address of the account, which the call finds. */
+  /** Returns the mail to the account's email address, which the call looks up. */
   readonly mailTo?: ((email: string) => NewMail | undefined) | undefined;
 };
 
@@ -184,7 +184,7 @@ export type Entered = {
   readonly account: StoredAccount;
   readonly identity: Identity;
   readonly isNew: boolean;
-  /** Ids of the organizations whose last owner lost that role, because no group gives it any more. */
+  /** Ids of the organizations that have no owner any more, because no group gives this account that role. */
   readonly ownerless: readonly string[];
 };
 

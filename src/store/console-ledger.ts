@@ -133,7 +133,7 @@ export type ResealedSecret = WebhookName & {
 export type NewAnnouncement = Announcement<NewArtifact> & {
   readonly name: ReleaseName;
   readonly version: string;
-  /** Returns how a new release is held; undefined for one that is not held. */
+  /** Returns what a new release waits for before it is first published; undefined if for nothing. */
   readonly holdOf: (artifacts: readonly NewArtifact[]) => ReleaseHold | undefined;
 };
 
@@ -152,7 +152,7 @@ export type Announced =
       readonly isRetracted: boolean;
     }
   | { readonly outcome: 'left'; readonly release: Release; readonly left: LeftAlone | undefined }
-  /** No release: it was deleted or retracted (`over`), or the ledger keeps an edit (`remembered`). */
+  /** No release: it was deleted or retracted (`over`), or the event is stored for later (`remembered`). */
   | { readonly outcome: 'over' | 'remembered' };
 
 export type NewRetraction = Retraction & { readonly reason: string };

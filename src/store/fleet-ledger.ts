@@ -23,7 +23,7 @@ export type DeviceFilter = {
   readonly offered?: string | undefined;
   /** Whether the device runs the version that was last offered to it. */
   readonly moved?: 'yes' | 'no' | undefined;
-  /** Text that the device id begins with or, where none does, contains, ignoring case. */
+  /** Text that the device id begins with; if no id of the app does, text that it contains, ignoring case. */
   readonly id?: string | undefined;
   /** Cursor: the last device id of the previous page; undefined for the first page. */
   readonly after?: string | undefined;

@@ -56,7 +56,7 @@ export type LabelNotification = DeviceName & {
 export type LabelPosition = {
   /** Number of the ledger's time line. */
   readonly epoch: number;
-  /** Number of a change, in the order in which changes were committed; 0 before the first. */
+  /** Number of a change; concurrent changes may commit in another order (`readLabelChanges`). 0: none. */
   readonly position: number;
 };
 

@@ -1,5 +1,5 @@
-// Terms that all parts of the ledger share: the author of a change, what a change moved, and the result of a
-// dry run; and those of releases and channels.
+// Terms that all parts of the ledger share: the author of a change, the channels that a change moved, and the
+// result of a dry run; and those of releases and channels.
 
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
@@ -133,7 +133,7 @@ type IntegrationActor = {
 /** A rollout plan; it may act while it runs, and its transaction checks that itself. */
 type PlanActor = { readonly kind: 'plan'; readonly id: string };
 
-/** The service itself, for what follows from no call of anybody. */
+/** The service itself, for changes that follow from no call. */
 type ServiceActor = { readonly kind: 'service' };
 
 /** A client that did not sign in; only its failed sign-ins are recorded. */
@@ -339,7 +339,7 @@ export type NewRelease = Omit<Release, 'id' | 'createdAt' | 'rolloutPct' | 'arti
   readonly artifacts: readonly NewArtifact[];
   /** Rollout plan to begin with, at 0 %; undefined for none. */
   readonly plan?: PlanDefinition | undefined;
-  /** How a code host's release is held until it publishes itself; undefined for one that is not held. */
+  /** What a code host's release waits for before it is first published; undefined if for nothing. */
   readonly hold?: ReleaseHold | undefined;
 };
 
@@ -412,8 +412,8 @@ export type RaisedEpoch = { readonly epoch: number; readonly isRaised: boolean }
 export type SnapshotLookup = ServingSnapshot | 'unknown-app' | 'unknown-channel';
 
 // Terms of the ledger's calls for approvals. A change that widens exposure on a channel which asks for
-// approvals is stored as a request, and is refused with it (`awaitsApproval`). One that approves a request is
-// made in one transaction with the decision.
+// approvals is stored as a request, and its call is refused with that request (`awaitsApproval`). A change
+// that approves a request is made in one transaction with the decision.
 
 /** Approvals to list; undefined matches all. */
 export type ApprovalFilter = {

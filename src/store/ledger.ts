@@ -11,7 +11,7 @@ import type { createSqlLedger } from './ledger/sql-ledger.ts';
 
 /**
  * The calls of the ledger. Each is declared once, at its function in `ledger/`, which has the database as
- * first argument. The terms of their arguments and results stand beside this file.
+ * first argument. The types of their arguments and results are in the files beside this one.
  */
 export type Ledger = ReturnType<typeof createSqlLedger>;
 

@@ -158,7 +158,7 @@ class StreamTaking {
 
   /**
    * Takes from one stream after another without waiting; each call begins with the next stream. If a stream
-   * fails, returns what the ones before it had; rejects if they had nothing.
+   * fails, returns the batches of the streams before it; rejects if they had none.
    */
   async take(
     streams: readonly number[],

@@ -160,7 +160,7 @@ const NOTE = /^(\d+) \d+ (.*)$/s;
 
 type ParsedHash = Pick<CachedLabels, 'stored' | 'notes'> & { readonly leftMs: number };
 
-/** Parses a reply of `getLabels`: the milliseconds that were left, and fields with their values. */
+/** Parses a reply of `getLabels`: the milliseconds left to live, then fields with their values. */
 function parseHash(
   device: DeviceName,
   reply: unknown,

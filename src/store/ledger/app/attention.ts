@@ -118,8 +118,8 @@ const STATEMENT = `
   LIMIT ${LIMIT.attentionMax + 1}`;
 
 /**
- * Reads what needs a person in an organization, up to the number that the overview shows; archived apps need
- * nobody.
+ * Reads what needs a person in an organization, up to the number that the overview shows. Archived apps are
+ * left out.
  */
 export async function readAttention(sql: Sql, organizationId: string): Promise<Attention> {
   if (!isStorable(organizationId)) return { items: [], isWhole: true };

@@ -1,4 +1,4 @@
-// SQL of what releases have done with one device: its offers, installations, returns and failures.
+// SQL of the releases that reached one device: its offers, installations, returns and failures.
 
 import type { DeviceRelease } from '../../../contract/console-fleet.ts';
 import { storableText } from '../../../contract/text.ts';
@@ -41,7 +41,7 @@ const RELEASES = `
   ORDER BY greatest(reached.offered_at, reached.installed_at, reached.reverted_at, failure.at) DESC NULLS LAST
   LIMIT ${RELEASES_MAX}`;
 
-/** Reads what releases have done with a device: offers, installations and failures, newest first. */
+/** Lists a device's offers, installations, returns and failures by release, latest event first. */
 export async function listDeviceReleases(
   sql: Sql,
   appId: string,

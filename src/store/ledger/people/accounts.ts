@@ -161,9 +161,9 @@ export async function forgetMaker(sql: Sql, accountId: string): Promise<void> {
 }
 
 /**
- * Uses up a link: stores the password and ends every session of the account in one transaction. An account
- * without a membership may have been made by somebody to whom the address does not belong: they lose it.
- * Deletes the link first, so that only one of several concurrent calls finds it.
+ * Uses up a link: stores the password and ends every session of the account in one transaction. The maker of
+ * an account without a membership loses it, because its address may not have been theirs. Deletes the link
+ * first, so that only one of several concurrent calls finds it.
  */
 export async function usePasswordReset(
   database: Database,

@@ -101,7 +101,7 @@ function readApps(
   return apps === null ? Promise.resolve(null) : findApps(sql, organizationId, apps);
 }
 
-/** Refuses a recipient who is no member and gets no link: nobody would have agreed to the mails. */
+/** Refuses a recipient who is no member and gets no link: they could not agree to the mails. */
 async function refuseStranger(
   sql: Sql,
   organizationId: string,

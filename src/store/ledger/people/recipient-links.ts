@@ -45,7 +45,7 @@ export async function storeLink(
 export const IS_USABLE = `link_hash = $1 AND link_to = mail_to AND declined_to IS DISTINCT FROM mail_to
   AND (confirmed_to = mail_to OR link_expires_at > $2::timestamptz)`;
 
-/** Finds what a link of this hash is for, while it can be used. */
+/** Finds the organization and the address of a usable link by its hash. */
 export async function findRecipientLink(
   sql: Sql,
   hash: string,

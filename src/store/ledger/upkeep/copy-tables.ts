@@ -19,7 +19,7 @@ const SAME_TEXT = `
   SET LOCAL extra_float_digits = 1;
   SET LOCAL bytea_output = 'hex'`;
 
-/** Table by its name and its columns, both as they stand in a statement. */
+/** Name and columns of a table, both quoted for use in a statement. */
 type Table = { readonly name: string; readonly columns: string };
 
 /**

@@ -170,7 +170,7 @@ async function takeBack(
   // A service that starts meanwhile waits for this lock.
   await sql.query('SELECT FROM ledger_epoch FOR UPDATE');
   if ((await readArrived(sql))?.isStarted) return 'started';
-  // From here on only that database knows whether it has the record: a run after this one asks it again.
+  // From here on only PostgreSQL knows whether it has the record, so a later run asks it again.
   writeMoveMark(directory, { ...mark, isDone: false });
   await sql.runScript(`SET LOCAL statement_timeout = 0;\n${drops.join(';\n')}`);
   return 'taken-back';
