@@ -244,7 +244,7 @@ function setupRank({ url }: ElectronArtifact): number {
  */
 function writeFile({ release, artifacts }: ElectronCandidate): string {
   const [first] = artifacts;
-  const system = oldestSystemOf(artifacts);
+  const system = minimumSystemOf(artifacts);
   const { notes, createdAt } = release.source;
   return dump(
     {
@@ -263,7 +263,7 @@ function writeFile({ release, artifacts }: ElectronCandidate): string {
 /**
  * Returns the first minimum system version that an artifact has, as clients compare it; undefined if none.
  */
-function oldestSystemOf(artifacts: readonly ElectronArtifact[]): string | undefined {
+function minimumSystemOf(artifacts: readonly ElectronArtifact[]): string | undefined {
   for (const { platform, minimumSystemVersion } of artifacts) {
     if (minimumSystemVersion === undefined) continue;
     return kernelVersion(foldPlatform(platform), minimumSystemVersion);

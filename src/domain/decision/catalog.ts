@@ -180,14 +180,15 @@ export function candidatesFor(
 ): readonly ArtifactCandidate[] {
   const { kind, mustBeSigned } = installable;
   if (kind !== ANY_KIND && !catalog.supportByPlatform.get(platform)?.kinds.has(kind)) return NONE;
-  const name = `${form.name}${mustBeSigned ? '!' : ''}${kind}`;
+  // A publisher may name a format as an updater is named: the space tells the two apart.
+  const name = `kind ${form.name}${mustBeSigned ? '!' : ''}${kind}`;
   const fits = (artifact: IndexedArtifact) => canInstall(installable, artifact);
   return candidatesWhere(catalog, name, platform, arch, fits, form);
 }
 
 /**
  * Returns the published releases with an artifact for this folded platform and arch that `fits`, highest
- * first. `name` identifies `fits`: an updater's own name, or a kind. It contains no `=` and no `*`.
+ * first. `name` identifies `fits`: an updater's own, or what `candidatesFor` makes of a kind. It has no `=` and no `*`.
  */
 export function candidatesWhere(
   catalog: Catalog,

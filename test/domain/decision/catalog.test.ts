@@ -8,6 +8,7 @@ import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
 import {
   candidatesBy,
   candidatesFor,
+  candidatesWhere,
   compileCatalog,
   countAbove,
   countAtOrAbove,
@@ -51,6 +52,27 @@ describe('releases', () => {
     const built = catalog([release('1.0.0'), release('not a version')]);
     expect(built.published).toHaveLength(1);
     expect(built.byCanonical.size).toBe(1);
+  });
+
+  it('a kind that has the name of an updater shares no list with it', () => {
+    const artifacts = ['velopack', 'nupkg'].map((format) => {
+      return { platform: 'windows', url: `https://dl.example.com/a.${format}`, format };
+    });
+    const listsIn = (order: readonly ('kind' | 'updater')[]) => {
+      const built = catalog([release('1.0.0', { artifacts })]);
+      const listed = order.map((asks) => {
+        const installable = { kind: 'velopack', mustBeSigned: false };
+        const list =
+          asks === 'kind'
+            ? candidatesFor(built, 'windows', '', installable)
+            : candidatesWhere(built, 'velopack', 'windows', '', ({ format }) => format === 'nupkg');
+        return [asks, list[0]?.artifact.format];
+      });
+      return Object.fromEntries(listed);
+    };
+    const own = { kind: 'velopack', updater: 'nupkg' };
+    expect(listsIn(['kind', 'updater'])).toEqual(own);
+    expect(listsIn(['updater', 'kind'])).toEqual(own);
   });
 
   it('the minimum supported version is parsed once; none, or an unreadable one, is undefined', () => {
