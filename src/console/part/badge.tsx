@@ -18,7 +18,7 @@ const RELEASE_STATUS: Readonly<Record<ReleaseStatus, readonly [label: string, to
   deprecated: ['Deprecated', 'quiet'],
 };
 
-/** Badge of a release's status, where its standing is not known. */
+/** Badge of a release's status, for lists that do not know its standing. */
 export function StatusBadge({ status }: { status: ReleaseStatus }) {
   const [label, tone] = RELEASE_STATUS[status];
   return <Badge tone={tone}>{label}</Badge>;
@@ -36,7 +36,7 @@ const STANDINGS: Readonly<Record<StandingState, readonly [label: string, tone: T
   'rolled back': ['Rolled back', 'bad'],
 };
 
-/** Badge of what devices are offered of a release. */
+/** Badge of a release's standing: whether devices are offered it, or why not. */
 export function StandingBadge({ state }: { state: StandingState }) {
   const [label, tone] = STANDINGS[state];
   return <Badge tone={tone}>{label}</Badge>;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { percentText } from '../format/figure-text.ts';
 
-/** Card with a heading; `aside` stands beside it. */
+/** Card with a heading; `aside` is shown beside the heading. */
 export function Card(props: {
   title: string;
   aside?: ComponentChildren;

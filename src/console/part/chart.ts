@@ -30,7 +30,7 @@ const COUNT = new Intl.NumberFormat('en', { notation: 'compact' });
 /** Draws the chart into the element; returns a function that removes it. */
 export function adoptionPlot(place: HTMLElement, options: PlotOptions): () => void {
   const { series, hidden } = options;
-  // From the top of the stack down: each bar starts at zero, and the next one covers its lower part.
+  // Drawn from the top of the stack down: each bar starts at zero, and the next one covers its lower part.
   const rows = stackedRows(series, hidden).reverse();
   return fittedPlot(place, settings(place, options), [[...series.times], ...rows]);
 }

@@ -7,7 +7,7 @@ export type Column<Row> = {
   readonly label: string;
   readonly render: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
-  /** Whether a value says too little without its header, which a narrow screen then shows beside it. */
+  /** Whether a narrow screen shows the header beside the value, which says too little by itself. */
   readonly isNamed?: boolean;
   /** Whether the header is only for screen readers, as for a column of buttons. */
   readonly isAction?: boolean;
@@ -55,7 +55,7 @@ function cellClass(kind: Pick<Column<never>, 'isNumber' | 'isNamed' | 'isAction'
   return kind.isNamed ? 'named' : '';
 }
 
-/** Column of small buttons; a row of which `of` says nothing has none. */
+/** Column of small buttons; a row for which `of` returns undefined has no button. */
 export function buttonColumn<Row>(
   label: string,
   of: (row: Row) => string | undefined,

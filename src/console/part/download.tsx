@@ -1,4 +1,4 @@
-// Saving of tables as CSV: a bounded number of rows, read page by page, and a sentence where there are more.
+// Saves a table as CSV: at most 10,000 rows, read page by page, and says if there are more.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -8,12 +8,12 @@ import { useAction } from '../hook/use-action.ts';
 
 /** Maximum number of rows per file. */
 const ROWS_MAX = 10_000;
-/** Maximum number of pages that are read for a file; a page may have no row that fits. */
+/** Maximum number of pages that are read for a file, because a page may have no matching row. */
 const PAGES_MAX = 100;
 
 type Page<Row> = { readonly rows: readonly Row[]; readonly next: string | null };
 
-/** Button that saves rows: `read` returns the page at a cursor, and `more` says how to get the rest. */
+/** Button that saves rows. `read` returns the page at a cursor; `more` says how to get the rest. */
 export function DownloadButton<Row>(props: {
   name: string;
   read: (after: string | null) => Promise<Page<Row>>;

@@ -1,5 +1,5 @@
-// Effect of a change before it is made: the findings and effect of a dry run by the service, and the
-// confirmation of an offer to many devices.
+// Preview of a change: the findings and effect of a dry run by the service, and the confirmation of an offer
+// to many devices.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -22,7 +22,7 @@ import {
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
 
-/** Maximum number of shown rows per list, the most frequent first. */
+/** Maximum number of rows shown per list, the most frequent first. */
 const LISTED_MAX = 5;
 
 type ReleaseDryRunAnswer = DryRunAnswer<{
@@ -55,7 +55,7 @@ function Findings({ sentences }: { sentences: readonly FindingSentence[] }) {
   );
 }
 
-/** Says why a change has no effect to show. */
+/** Sentence for a change without an effect to show. */
 export function NoDevices() {
   return <p>No device was seen on the channel in the last 30 days.</p>;
 }
@@ -99,7 +99,7 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
 /** Maximum number of rows for devices that leave a release; the rest is summed. */
 const RUNNER_ROWS_MAX = 8;
 
-/** Effect of a change; `isAboutRunners` shows which release the devices that run this one get. */
+/** Effect of a change. `isAboutRunners`: shows which release the devices get that run the present one. */
 export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: boolean }) {
   const { dryRun, isAboutRunners = false } = props;
   const { said, error } = dryRun;
@@ -203,7 +203,7 @@ function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswe
 
 type ServingDryRun = Asked<ServingDryRunAnswer>;
 
-/** Does a dry run of a change; undefined asks nothing. Asks again when `turn` changes. */
+/** Does a dry run of a change, none for undefined; repeats it when `turn` changes. */
 export function useServingDryRun(change: object | undefined, turn = 0): ServingDryRun {
   return useAsked(change && JSON.stringify(change), askDryRun, turn);
 }
@@ -226,7 +226,7 @@ export type ConfirmedReach = {
 
 /**
  * Asks for confirmation if a change reaches more than half of the devices or more than 1,000, or if its
- * effect is unknown. Another number needs another confirmation.
+ * effect is unknown. A confirmation is valid for the number of devices that it names.
  */
 export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
   const [sureOf, setSureOf] = useState<string>();

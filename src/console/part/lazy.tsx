@@ -1,4 +1,4 @@
-// Pages whose code is loaded on first use, so that the first page is there early.
+// Pages whose code is loaded on first use, so that the first page is shown early.
 
 import { type ComponentType, h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -27,7 +27,7 @@ export function lazyPage<Props extends object>(
   };
 }
 
-/** Notice for code that could not be loaded: after an upgrade of the service its file has another name. */
+/** Notice for code that could not be loaded: an upgrade of the service may have renamed its file. */
 export function ReloadNotice({ what }: { what: string }) {
   return (
     <Notice tone="warn">

@@ -7,7 +7,7 @@ export function Menu(props: {
   label: string;
   text?: string;
   buttonClass: string;
-  /** Whether a choice closes it; the focus then stays on its button, where dialogs return it. */
+  /** Whether a choice closes the menu. Its button then gets the focus, so that a dialog returns it there. */
   isClosing?: boolean;
   children: ComponentChildren;
 }) {

@@ -1,5 +1,5 @@
-// Text from a person or a device: an app's name, a label, a device id, an actor. Its direction and length do
-// not affect the text around it.
+// Text from a person or a device, such as an app's name, a label, a device id or an actor, displayed so that
+// its direction and length do not affect the text around it.
 
 import { actorWords } from '../../words/name.ts';
 import { consolePath } from '../format/console-path.ts';
@@ -14,7 +14,7 @@ export function Name({ text, isCode = false }: { text: string; isCode?: boolean 
   );
 }
 
-/** Isolated text that stands out in a sentence. */
+/** Isolated text in bold. */
 export function StrongName(props: { text: string; isCode?: boolean }) {
   return (
     <strong>
@@ -23,7 +23,7 @@ export function StrongName(props: { text: string; isCode?: boolean }) {
   );
 }
 
-/** Id of a device, which leads to its page. */
+/** Id of a device, as a link to its page. */
 export function DeviceLink({ app, deviceId }: { app: string; deviceId: string }) {
   return (
     <a href={consolePath.device(app, deviceId)}>
@@ -44,7 +44,7 @@ export function Actor({ text, isFirst = false }: { text: string; isFirst?: boole
   );
 }
 
-// Dash in the place of a value that there is not; a list on a narrow screen leaves its cell out.
+// Dash for a missing value; a table on a narrow screen omits its cell.
 
 export function None() {
   return <span class="muted none">–</span>;

@@ -23,7 +23,7 @@ export function PageHead(props: {
   );
 }
 
-/** Sets the window title from its first parts: `1.2.0 · stable · Notes · Sluice`. */
+/** Sets the window title from its parts, the most specific first: `1.2.0 · stable · Notes · Sluice`. */
 export function useTitle(...parts: readonly (string | undefined)[]): void {
   const title = [...parts.filter((part) => part !== undefined), 'Sluice'].join(' · ');
   useEffect(() => {

@@ -1,4 +1,4 @@
-// Review of a release before it is published or promoted: where it begins, its findings and its effect.
+// Review of a release before it is published or promoted: its first rollout, its findings and its effect.
 
 import type { DryRunAnswer, UnpublishedRelease } from '../../contract/dry-run.ts';
 import { Notice } from '../form/notice.tsx';
@@ -7,7 +7,7 @@ import { percentText } from '../format/figure-text.ts';
 import type { Asked } from '../hook/use-action.ts';
 import { DryRunView } from './dry-run.tsx';
 
-/** Review of a release on its channel; without a dry run it says why there is none. */
+/** Review of a release on its channel; if there is no dry run, says why. */
 export function ReleaseReview(props: {
   dryRun: Asked<DryRunAnswer<UnpublishedRelease>>;
   channel: string;

@@ -24,7 +24,7 @@ export function TargetingView({ targets }: { targets: Targeting | null }) {
   );
 }
 
-/** Number of devices that match a targeting, with a few of them; nothing for a targeting of every device. */
+/** Number of devices that match a targeting, with a few examples; nothing if it matches every device. */
 export function MatchingDevices(props: {
   app: string;
   channel: string;

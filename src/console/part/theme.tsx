@@ -7,7 +7,7 @@ import { keepText, recallText } from '../hook/storage.ts';
 type ThemeChoice = 'system' | 'light' | 'dark';
 export type Theme = {
   readonly choice: ThemeChoice;
-  /** Theme that is shown. */
+  /** Theme that is shown: `choice`, or the system's. */
   readonly shown: 'light' | 'dark';
   choose(choice: ThemeChoice): void;
 };

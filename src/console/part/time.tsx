@@ -1,4 +1,4 @@
-// Times: relative as text, exact in the tooltip, by one clock for the page; and the age of a page's data.
+// Times: relative as text, exact in the tooltip, updated by one timer; and the age of a page's data.
 
 import { useEffect, useState } from 'preact/hooks';
 import { exactTimeText, READER_HOURS, timeText, zonedTimeText } from '../format/figure-text.ts';
@@ -6,8 +6,8 @@ import type { Loaded } from '../hook/use-load.ts';
 import { None } from './name.tsx';
 
 /**
- * Shows `at` (RFC 3339), or `never`, else a dash, if there is no time; `isZoned` adds the time of day and its
- * zone.
+ * Shows `at` (RFC 3339); if there is no time, `never`, or a dash by default. `isZoned` adds the time of day
+ * and its zone.
  */
 export function Time(props: { at: string | null | undefined; never?: string; isZoned?: boolean }) {
   const { at, never, isZoned = false } = props;

@@ -1,4 +1,4 @@
-// Colors of versions in charts: a version keeps its color on every channel, from one day to the next.
+// Colors of versions in charts: a version has the same color on every channel and every day.
 
 import { byVersion } from '../../domain/decision/version.ts';
 import { isVersion } from '../format/adoption-series.ts';
@@ -16,12 +16,12 @@ const PALETTE: readonly string[] = [
   '#b08900',
 ];
 const OTHER = '#868e96';
-/** Maximum number of versions of an app whose colors this browser keeps. */
+/** Maximum number of versions of an app whose colors this browser stores. */
 const KEPT_MAX = 64;
 
 /**
- * Returns a color for each name, in order. A version takes the palette index from a hash of its text, or the
- * next one that no version of the app has, and keeps it, as far as this browser keeps anything.
+ * Returns a color for each name, in order. A version gets the palette index of the hash of its text, or the
+ * next one that no version of the app has. This browser stores the index, so the version keeps its color.
  */
 export function versionColors(app: string, names: readonly string[]): readonly string[] {
   const kept = recallColors(app);
@@ -38,7 +38,7 @@ export function versionColors(app: string, names: readonly string[]): readonly s
   return names.map((name) => PALETTE[places.get(name) ?? PALETTE.length] ?? OTHER);
 }
 
-/** Versions that have a color come first: no other one takes it. */
+/** Sorts versions with a stored color first, so that no other version gets it. */
 function order(kept: ReadonlyMap<string, number>, name: string): number {
   return kept.has(name) ? 0 : 1;
 }

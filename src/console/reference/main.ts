@@ -1,5 +1,5 @@
-// Page of the OpenAPI document, shown by Swagger UI. It makes no API calls, because a key does not belong in
-// a page. Its addresses are relative to `/docs`, which may stand below the path of a public address.
+// Page of the OpenAPI document, shown by Swagger UI. It makes no API calls, because a key should not be
+// entered in a page. Its addresses are relative to `/docs`, because a public address may have a path.
 
 import SwaggerUI from 'swagger-ui-dist/swagger-ui-es-bundle.js';
 import 'swagger-ui-dist/swagger-ui.css';

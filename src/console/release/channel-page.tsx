@@ -1,5 +1,5 @@
 // Page of a channel: its releases by version with their rollout, first steps while the app has no devices,
-// and the dialog for the channel's policy.
+// and the dialog for the channel's settings.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -28,7 +28,7 @@ import { isFiltered, ReleaseList } from './release-list.tsx';
 
 const REFRESH_MS = 4000;
 
-/** Page of a channel; the page of the list is a query parameter. */
+/** Page of a channel; filters and page of the list are query parameters. */
 export function ChannelPage({ app, channel }: { app: AppOverview; channel: string }) {
   useTitle(channel, app.name);
   const { query } = useLocation();
@@ -43,7 +43,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
     REFRESH_MS,
   );
   const reload = () => Promise.all([details.reload(), releases.reload()]);
-  // Together, because each button pushes the others aside.
+  // Buttons appear together, because each one moves the others.
   const isListed = !details.isComing && !releases.isComing;
   const publish = mayPublish ? (
     <button type="button" class="button primary" onClick={() => setOpen('publish')}>
@@ -62,7 +62,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
                 Channel settings
               </button>
             )}
-            {/* An empty list shows the button in its middle instead. */}
+            {/* An empty list has the button itself. */}
             {isListed &&
               releases.data !== undefined &&
               (releases.data.total > 0 || isFiltered(query)) &&
@@ -101,12 +101,12 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
   );
 }
 
-/** What stands above the releases: a warning, the address for people, and the first steps. */
+/** Content above the releases: a warning, the download address for people, and the first steps. */
 function ChannelTop({ app, details }: { app: AppOverview; details: ChannelDetail }) {
   const { name, downloadUrl, approvals, follows } = details;
   return (
     <>
-      {/* The settings that the page has read last: newer than the list of all channels. */}
+      {/* Uses the page's settings, which are newer than those in the list of all channels. */}
       <OpenDoors app={app.ref} channel={name} change={{ approvals, follows }} />
       <p class="download-link row small">
         <span class="muted">For people:</span> <code>{downloadUrl}</code>
@@ -159,7 +159,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
 
 const STEPS_REFRESH_MS = 5000;
 
-/** Checklist for an app without devices; nothing for others and archived ones. `base`: the service's URL. */
+/** Checklist for an unarchived app without devices; nothing for any other. `base`: the service's URL. */
 function FirstSteps(props: { app: AppOverview; channel: string; base: string }) {
   const { app, channel, base } = props;
   const { id: org } = useOrganization();
@@ -226,7 +226,7 @@ function chosenOf(details: ChannelDetail): Chosen {
 /** Option for no channel; no channel has an empty name. */
 const NOBODY = '';
 
-/** Dialog for the policy; sends only changed fields, because another person may have changed others. */
+/** Dialog for the settings; sends only changed fields, because another person may have changed others. */
 function ChannelDialog(props: {
   details: ChannelDetail;
   /** Names of the app's other channels. */

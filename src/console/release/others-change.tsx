@@ -1,4 +1,4 @@
-// Says what somebody else has changed while the page was open: who did what, and when.
+// Shows what somebody else has changed while the page is open: who did what, and when.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../contract/resource.ts';
@@ -10,7 +10,7 @@ import { Actor } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 import { useSession } from '../session/use-session.ts';
 
-/** Notice for the newest entry that somebody else has added to a history since it was first shown. */
+/** Notice for the newest entry of a history, if somebody else has added it since the page opened. */
 export function OthersChange({ history }: { history: readonly AuditEntry[] }) {
   const { email } = useSession().account;
   const seen = useRef(history[0]?.id);

@@ -1,4 +1,4 @@
-// Dialog that publishes a release in steps, also as the next one after an existing release.
+// Dialog that publishes a release in steps; it can begin with the files of an existing release.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -103,7 +103,7 @@ function askDryRun(release: object): Promise<DryRunAnswer<UnpublishedRelease>> {
   return atVersion(call('POST', 'releases/rehearse', release));
 }
 
-/** Says at the field of the version that it exists already, which the service says of the release. */
+/** Turns the service's refusal of an existing version into one of the field `version`. */
 async function atVersion<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
@@ -113,7 +113,7 @@ async function atVersion<Answer>(answer: Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Targeting of a new release, and how many devices that is. */
+/** Targeting of a new release, and how many devices match it. */
 function Audience(props: {
   app: AppOverview;
   channel: string;

@@ -1,4 +1,4 @@
-// Actions on a release: the two that fit its state as buttons, the others in a menu, each with a dialog.
+// Actions on a release: the two most likely ones as buttons, the others in a menu, each with a dialog.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -25,7 +25,7 @@ type Props = {
   onDone: () => Promise<void>;
 };
 
-/** Actions in the order in which they fit a state; only what one should do now is filled. */
+/** Returns the possible actions, the most likely first. */
 function questionsOf({ app, details, isUnhealthy }: Props): readonly Question[] {
   const { release, standing } = details;
   const { status, offered } = release;
@@ -52,7 +52,7 @@ function toneOf(question: Question, { details, isUnhealthy }: Props): string {
   if (question === 'rollback' && isStopped && details.release.status !== 'published') {
     return 'danger';
   }
-  // One that waits for its files goes out by itself.
+  // A release that waits for its files is published automatically.
   const isWaiting = details.release.hold === 'expecting';
   const isNext = question === 'resume' && state === 'paused' && !isUnhealthy && !isWaiting;
   return isNext ? 'primary' : 'plain';

@@ -1,4 +1,4 @@
-// What a new release consists of while a person enters it: version, notes and artifacts.
+// First step of publishing a release: version, notes and artifacts.
 
 import { useState } from 'preact/hooks';
 import type { Artifact } from '../../contract/resource.ts';
@@ -22,7 +22,7 @@ export type FilesDraft = {
   readonly version: string;
   readonly notes: string;
   readonly artifacts: readonly ArtifactDraft[];
-  /** Version in the URLs, which the entered version replaces; empty if none. */
+  /** Version in the URLs, which is replaced by the entered one; empty if there is none. */
   readonly named: string;
   /** Pasted text that is not used yet. */
   readonly pasted: string;
@@ -31,7 +31,7 @@ export type FilesDraft = {
 /** Name of the field for pasted text, which is not part of the request. */
 const PASTED = 'pasted';
 
-/** Fields that the step has. */
+/** Paths of the fields in this step. */
 export const FILES_PATHS: readonly string[] = ['version', 'notes', 'artifacts', PASTED];
 
 /** Returns the files of a new release; the next one begins with the artifacts of `from`. */
@@ -47,13 +47,13 @@ export function filesDraft(
 
 /** Returns the files as part of a request to publish. */
 export function filesBody(draft: FilesDraft) {
-  // The version may have been entered last, and never left.
+  // The version's field may still have the focus, so its URLs may not be updated yet.
   const { version, notes, artifacts } = renamed(draft);
   const sent = artifacts.map(artifactOf).filter((artifact) => artifact !== undefined);
   return { version, notes, artifacts: sent };
 }
 
-/** Returns the files with the entered version in the URLs, in place of the one that they name. */
+/** Replaces the version in the URLs by the entered one. */
 function renamed(draft: FilesDraft): FilesDraft {
   const { version, artifacts, named } = draft;
   const to = version.trim();
@@ -92,7 +92,7 @@ export function FilesSummary({ draft }: { draft: FilesDraft }) {
   );
 }
 
-/** Fields for the version, the notes and the artifacts; `onPasted` takes over what was pasted. */
+/** Fields for the version, the notes and the artifacts; `onPasted` gets a pasted release. */
 export function FilesFields(props: {
   draft: FilesDraft;
   onChange: (draft: FilesDraft) => void;
@@ -170,7 +170,7 @@ function ArtifactRow(props: {
   const { number, path, artifact, onChange, onRemove } = props;
   const { signature, sha512, size, format } = artifact;
   const isFilled = [signature, sha512, size, format].some((text) => text !== '');
-  // Stays open when the last of them is emptied.
+  // The details stay open when the last of these fields is emptied.
   const [isOpen, setOpen] = useState(isFilled);
   const field = (name: keyof ArtifactDraft) => ({
     name: path === undefined ? undefined : `${path}.${name}`,
@@ -218,7 +218,7 @@ function PasteRelease(props: FieldOfForm & { onPasted: (pasted: PastedRelease) =
   const { onPasted, ...field } = props;
   const text = field.value;
   const [fault, setFault] = useState<string>();
-  // Later, only the reader opens and closes it.
+  // Only the initial state: afterwards, the reader opens and closes it.
   const [isFilled] = useState(text !== '');
   const take = async () => {
     const { readPasted } = await import('../format/pasted-release.ts');

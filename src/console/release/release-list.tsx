@@ -82,7 +82,7 @@ const STATUSES = [
   { value: 'deprecated', label: 'Deprecated' },
 ] as const;
 
-/** Filters of a long list, kept in the query. */
+/** Filters of a long list, stored in the query. */
 function ReleaseFilters({ query }: { query: Record<string, string> }) {
   const { route } = useLocation();
   const { draft, field } = useDraft(query);

@@ -139,7 +139,7 @@ function ReleaseView(props: {
   );
 }
 
-/** The verdict in one line, above all else; the cause, since when, and what comes next by itself. */
+/** The verdict: the state in one line, its cause and time, and what happens next automatically. */
 function VerdictView(props: { verdict: ReleaseVerdict; planned: PlanAndHealth | undefined }) {
   const { verdict, planned } = props;
   const { tone, state, cause, since, next } = verdict;
@@ -327,15 +327,15 @@ function stillRunning(devices: number): string {
     : `${numberText(devices)} devices still run it, and are sent down as they ask.`;
 }
 
-/** Card of a rolled-back release: how many devices still run it, and which release they get. */
+/** Card of a rolled-back release: how many devices still run it, and which release they get instead. */
 function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail['devices'] }) {
   const { name, devices } = props;
   // Viewers may not ask for a dry run.
   const maySteer = useMay('publisher');
   const isAsking = maySteer && devices.on > 0;
   const dryRun = useServingDryRun(
-    // Asks again when the number of devices changes.
     isAsking ? { ...name, status: 'rolled_back' } : undefined,
+    // Repeats the dry run when the number of devices changes.
     devices.on,
   );
   return (

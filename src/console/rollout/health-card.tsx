@@ -1,4 +1,4 @@
-// Health of a release: each signal with its interval against the limit of the plan's guard; and its failure
+// Health of a release: each signal with its interval against the limit of the plan's guard, and the failure
 // breakdown by platform and by previous version, with the reasons that devices sent.
 
 import { SIGNALS } from '../../contract/choice.ts';
@@ -30,13 +30,13 @@ import { HelpLink } from '../part/help-link.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 
-/** Card with the signals of a release and the verdict; one line while no device can be judged by. */
+/** Card with the signals of a release and the verdict; one line while no signal has a device to judge by. */
 export function HealthCard(props: {
   name: ReleaseName;
   planned: PlanAndHealth;
   /** Whether devices are offered it now. */
   isOffered: boolean;
-  /** Devices that were offered it last, known before it was published or not. */
+  /** Number of devices whose last offer it was, whether or not they were known before it was published. */
   offered: number;
   /** Undefined until it is loaded. */
   breakdown: FailureBreakdown | undefined;
@@ -94,7 +94,7 @@ export function HealthCard(props: {
   );
 }
 
-/** Says why there is nothing to judge by, and whether that will change. */
+/** Returns why there is nothing to judge by, and whether that will change. */
 function noDataText(everOffered: number): string {
   return everOffered === 0
     ? 'No data yet: no device was offered it.'
@@ -131,7 +131,7 @@ function RateView(props: {
   signal: Signal;
   devices: number;
   rate: SignalRate;
-  /** Devices that could show the signal, compared with others or not. */
+  /** Number of devices that could show the signal; undefined until it is loaded. */
   reached: number | undefined;
 }) {
   const { signal, devices, rate, reached } = props;
@@ -159,7 +159,7 @@ const SPAN_SHARE_MIN = 6;
 /** Scale in percent for a limit of 0. */
 const SCALE_PERCENT = 4;
 
-/** Bar of the interval, in multiples of the limit; the text above it says the same. */
+/** Bar of the interval, in multiples of the limit. The text above it has the same numbers. */
 function IntervalBar({ rate, limit }: { rate: SignalRate; limit: number }) {
   const { percent, low, high } = rate;
   const scale = limit === 0 ? SCALE_PERCENT : limit * SCALE_LIMITS;

@@ -1,4 +1,4 @@
-// Warning about a channel that asks for approvals and follows one that does not, or is followed so.
+// Warning about approvals that can be bypassed: of two channels, one asks for them and follows the other.
 
 import type { Channel } from '../../contract/resource.ts';
 import { openDoors } from '../../domain/release/open-doors.ts';
@@ -10,10 +10,10 @@ import { useLoad } from '../hook/use-load.ts';
 /** Milliseconds between two reads of the settings of the app's channels. */
 const SETTINGS_MS = 30_000;
 
-/** Settings that leave a door open, or close it. */
+/** Settings that decide whether approvals can be bypassed. */
 export type DoorSettings = Partial<Pick<Channel, 'approvals' | 'follows'>>;
 
-/** Warns of what the settings of a channel leave open, as they are or after a change. */
+/** Warns if approvals can be bypassed with a channel's settings, with `change` applied to them. */
 export function OpenDoors(props: { app: string; channel: string; change?: DoorSettings }) {
   const { app, channel, change } = props;
   const { data } = useLoad(`channels${queryText({ app })}`, SETTINGS_MS);

@@ -51,7 +51,7 @@ export function PlanCard(props: Props) {
         <PlanView {...props} plan={plan} />
       )}
       <PlanControls {...props} />
-      {/* Below the buttons, which it would push from under a finger. */}
+      {/* Below the buttons, so that it does not move them when it appears. */}
       {plan !== null && <NextStepEffect {...props} plan={plan} />}
     </Card>
   );
@@ -188,12 +188,12 @@ function verbOf(action: PlanAction, next: PlanStep | undefined): string {
   return isStep ? `Go to ${percentText(next.rollout)} now` : PLAN_WORDS[action].verb;
 }
 
-/** Effect of the next step of an open plan; nothing for viewers, who may not ask. */
+/** Effect of the next step of an open plan; nothing for viewers, who may not do a dry run. */
 function NextStepEffect({ name, release, plan }: Props & { plan: RolloutPlan }) {
   const isOpen = isOpenPlan(plan.status) && release.status === 'published';
   const rollout = (isOpen ? nextStep(plan.steps)?.rollout : undefined) ?? 0;
   const isAsking = useMay('publisher') && rollout > release.rolloutPct;
-  // Asks again when the rollout changes.
+  // Repeats the dry run when the rollout changes.
   const dryRun = useServingDryRun(isAsking ? { ...name, rollout } : undefined, release.rolloutPct);
   return isAsking ? <ServingEffect dryRun={dryRun} /> : null;
 }

@@ -23,8 +23,8 @@ const SOURCES = [
 ] as const;
 
 /**
- * Dialog for a new plan: its steps and limits, and three more choices. It shows the immediate effect, and
- * which steps no guard can judge. `onDone` loads the plan.
+ * Dialog for a new plan: its steps and limits, its start, and how signals are handled. Shows the immediate
+ * effect, and which steps no guard can judge. `onDone` loads the plan.
  */
 export function PlanDialog(props: {
   name: ReleaseName;

@@ -34,7 +34,7 @@ type RolloutProps = {
   onDone: () => Promise<void>;
 };
 
-/** Card with the rollout bar; publishers also get steps, an exact percentage and the obstacle to a change. */
+/** Card with the rollout bar; publishers can also choose a percentage, and see why one is not possible. */
 export function RolloutCard(props: RolloutProps) {
   const { release, standing } = props;
   const share = servedShare({ ...release, standing });
@@ -52,7 +52,7 @@ export function RolloutCard(props: RolloutProps) {
 function RolloutForm({ name, release, plan, onDone }: RolloutProps) {
   const maySteer = useMay('publisher');
   const [wanted, setWanted] = useState<string>();
-  /** Percentage of the open dialog. */
+  /** Percentage that the open dialog is about; undefined if none is open. */
   const [asked, setAsked] = useState<number>();
   const { status, rolloutPct, offered } = release;
   const isFixed = status === 'rolled_back' || (rolloutPct === 100 && offered);
@@ -178,7 +178,7 @@ function TargetingDialog({
   onClose,
 }: TargetingProps & { onClose: () => void }) {
   const labels = useLoad(`labels${queryText({ app: name.app })}`);
-  // Kept from when the dialog opened, so that a refresh does not change the rows during editing.
+  // State when the dialog opened, so that a refresh does not change the rows during editing.
   const [base] = useState(release);
   const [draft, setDraft] = useState(() => targetingDraft(release.targets));
   const targets = targetingOf(draft);

@@ -23,12 +23,12 @@ export function ServingDialog(props: {
   /** State that the page shows, which the change is based on. */
   release: Pick<RenderedReleaseDetail['release'], 'status' | 'rolloutPct'>;
   change: ServingChange;
-  /** Change whose effect is shown instead, if this one has none before another follows. */
+  /** Change whose effect is shown instead, if `change` has no effect until another change follows. */
   foreseen?: ServingChange;
   /** Button label and dialog title: `Pause 1.4.0`. */
   verb: string;
   tone?: 'primary' | 'danger';
-  /** Whether the change takes the release from devices that run it. */
+  /** Whether the change sends devices that run the release to another one. */
   isAboutRunners?: boolean;
   /** Whether the reader has to type the version, because the change cannot be undone. */
   isTyped?: boolean;
@@ -39,18 +39,18 @@ export function ServingDialog(props: {
   const { name, release, change, verb, tone = 'primary', isTyped = false, onDone, onClose } = props;
   const { foreseen = change } = props;
   const { status, rolloutPct } = release;
-  // Asks again when another person moves the rollout.
+  // Repeats the dry run when another person changes the rollout.
   const dryRun = useServingDryRun({ ...name, ...foreseen }, rolloutPct);
   const [reason, setReason] = useState('');
   const [typed, setTyped] = useState('');
-  // Kept from when the dialog opened. The service refuses a change based on an older state once; after that
-  // refusal the present state counts as seen.
+  // State when the dialog opened. The service refuses a change that is based on an older state; after the
+  // first refusal, the present state counts as seen.
   const [opened] = useState({ status, rolloutPct });
   const [isTold, setTold] = useState(false);
   const seen = isTold ? { status, rolloutPct } : opened;
   const reach = useConfirmedReach(dryRun);
-  // A change that only takes a release away never waits for a forecast, which may not come in an outage. A
-  // raise of a paused release reaches no device: the dialog that resumes it asks.
+  // A change that only stops offers never waits for the dry run, which may fail in an outage. A raise of a
+  // paused release reaches no device: the dialog that resumes it asks for confirmation.
   const isStop = change.status === 'paused' || change.status === 'deprecated';
   const isUnasked = isStop || props.foreseen !== undefined;
   const { obstacle: unsure, question } = isUnasked ? UNASKED : reach;
@@ -86,7 +86,7 @@ export function ServingDialog(props: {
         )}
         <ReasonField value={reason} onInput={setReason} isFocused={!isTyped} />
       </Form>
-      {/* Below the button that does not wait for it, which it would move under a press. */}
+      {/* Below the button, which does not wait for it, so that it moves nothing under a press. */}
       {isUnasked && effect}
     </Dialog>
   );

@@ -1,5 +1,5 @@
-// Button that stops all that an app, or one channel of it, has published; the question before it, and the way
-// back after it.
+// Button that stops all that an app, or one channel of it, has published; its dialog, and the button that
+// resumes it afterwards.
 
 import { useState } from 'preact/hooks';
 import type { AppOverview } from '../../contract/console.ts';
@@ -20,7 +20,7 @@ type Props = { app: AppOverview; channel: string | undefined; onChange: () => Pr
 /** Value of the choice that stands for all channels; no channel has an empty name. */
 const ALL = '';
 
-/** Button for publishers with its dialog, and what became of the last stop that was made here. */
+/** Button for publishers with its dialog, and the result of the last stop that was made here. */
 export function StopControls(props: Props) {
   const { app, onChange } = props;
   const mayStop = useMay('publisher');
@@ -40,7 +40,7 @@ export function StopControls(props: Props) {
   );
 }
 
-/** Dialog that says how much it stops. Nothing that others do meanwhile refuses a stop. */
+/** Dialog that says how much it stops. A stop is not refused for changes that others make meanwhile. */
 function StopDialog({
   app,
   channel,
@@ -66,7 +66,7 @@ function StopDialog({
         )}
         <ReasonField value={reason} onInput={setReason} />
       </Form>
-      {/* Below the button that does not wait for it, which it would move under a press. */}
+      {/* Below the button, which does not wait for it, so that it moves nothing under a press. */}
       <LoadedView of={reach}>{(found) => <Reach reach={found} />}</LoadedView>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-// Fields for an account and for the first organization, which several pages have.
+// Fields for an account and for the first organization, shared by several pages.
 
 import { LIMIT } from '../../contract/limit.ts';
 import { Field, type FieldOfForm } from '../form/field.tsx';

@@ -1,5 +1,5 @@
-// Pages that a mailed link opens: one accepts an invitation, one sets a new password, one removes lost
-// passkeys, one confirms the recipient of notifications.
+// Pages that a mailed link opens: they accept an invitation, set a new password, remove lost passkeys, or
+// confirm the recipient of notifications.
 
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
@@ -15,7 +15,7 @@ import { PASSWORD_HINT, PasswordField, PersonField } from './account-field.tsx';
 import { ProviderButton } from './provider-sign-in.tsx';
 import { OpenedLink, SignedOutLayout } from './signed-out-layout.tsx';
 
-/** Page of one invitation, with or without a session. */
+/** Page of an invitation, with or without a session. */
 export function InvitationPage({ token }: { token: string }) {
   return (
     <OpenedLink
@@ -82,7 +82,7 @@ function PasswordAcceptance({ token }: { token: string }) {
   );
 }
 
-/** Page of one password link, with or without a session. */
+/** Page of a link to set a new password, with or without a session. */
 export function PasswordResetPage({ token }: { token: string }) {
   const { route } = useLocation();
   const { values, field } = useFields({ password: '' });
@@ -115,7 +115,7 @@ export function PasswordResetPage({ token }: { token: string }) {
   );
 }
 
-/** Page of one recovery link, with or without a session. */
+/** Page of a link to remove lost passkeys, with or without a session. */
 export function RecoveryPage({ token }: { token: string }) {
   const { route } = useLocation();
   const { values, field } = useFields({ password: '' });
@@ -148,7 +148,7 @@ export function RecoveryPage({ token }: { token: string }) {
   );
 }
 
-/** Page of the link to a recipient of notifications: what happens takes a button, not the opening. */
+/** Page of the link to a recipient of notifications. Only its buttons, not opening it, confirm or decline. */
 export function ConfirmationPage({ token }: { token: string }) {
   const loaded = useLoad(`confirmation${queryText({ token })}`);
   const [answered, setAnswered] = useState<boolean>();

@@ -1,5 +1,5 @@
-// Sign-in with the OpenID Connect provider: its button, the words for a refusal, and the page on which a
-// person proves once that an account is theirs.
+// Sign-in with the OpenID Connect provider: its button, the texts of refusals, and the page on which a person
+// proves once that an account is theirs.
 
 import type { OidcRefusal, SignInWays } from '../../contract/oidc.ts';
 import { call } from '../api/call.ts';
@@ -15,13 +15,13 @@ import { OpenedLink, SignedOutLayout } from './signed-out-layout.tsx';
 export function ProviderButton(props: {
   ways: SignInWays;
   to: string;
-  /** Whether it opens a window of its own, and leaves this one as it is. */
+  /** Whether it opens a new window, and leaves this one as it is. */
   isApart?: boolean;
 }) {
   const { ways, to, isApart = false } = props;
   const action = useAction();
   const begin = () => {
-    // A window that opens after an answer would be kept from opening.
+    // Opened before the call, because browsers block a window that opens after an answer.
     const opened = isApart ? window.open('', '_blank') : window;
     return action.run(async () => {
       try {
@@ -78,13 +78,13 @@ const REFUSALS: Readonly<Record<OidcRefusal, (name: string) => string>> = {
     `What ${name} tells of your groups cannot be read, so your roles stay as they are. Tell the operator.`,
 };
 
-/** Returns why a sign-in was refused, by the word in the page's address; undefined for another word. */
+/** Returns why a sign-in was refused, by the reason in the page's address; undefined for an unknown one. */
 export function refusalText(refused: string | undefined, ways: SignInWays): string | undefined {
   if (refused === undefined || !Object.hasOwn(REFUSALS, refused)) return undefined;
   return REFUSALS[refused as OidcRefusal](ways.oidc.name);
 }
 
-/** Page for a person whom the provider let in, and whose address an account has. */
+/** Page for a person whom the provider identified, and whose email address is that of an account. */
 export function JoinPage() {
   const arrival = useLoad('oidc/arrival');
   const { data: present } = useLoad('session');
@@ -99,7 +99,7 @@ export function JoinPage() {
   );
 }
 
-/** Asks for the password, or, in a session of the account, for a click. */
+/** Asks for the password, or only for a click in a session of the account. */
 function Proof({ email, name, isOwn }: { email: string; name: string; isOwn: boolean }) {
   const { values, field } = useFields({ password: '' });
   const join = async () => {

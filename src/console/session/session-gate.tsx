@@ -1,5 +1,5 @@
-// Gate in front of the console: shows it, or the page to sign in or set up. The path stays, so that a link
-// leads to its page after signing in.
+// Gate in front of the console: shows it, or the page to sign in or set up. The path does not change, so that
+// a link leads to its page after signing in.
 
 import { type ComponentChildren, Fragment } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -24,8 +24,8 @@ const STORED = 'sluice-organization';
 const REFRESH_MS = 60_000;
 
 /**
- * Renders `children` during a session. If it ends with unsaved input, the reader signs in over the hidden
- * page; otherwise the page is left.
+ * Renders `children` during a session. If the session ends while there is unsaved input, the reader signs in
+ * over the hidden page; otherwise the page is replaced by that for signing in.
  */
 export function SessionGate({ children }: { children: ComponentChildren }) {
   const [session, setSession] = useState<SessionState>();
@@ -39,7 +39,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     const mine = turn.current;
     try {
       const found = known ?? (await call('GET', 'session'));
-      // A later call has newer data than this answer.
+      // Ignored, because a later call has newer data.
       if (mine !== turn.current) return;
       ways.current = found.signIn ?? ways.current;
       const isOver = found.state !== 'signedIn' && hasUnsaved();
@@ -57,7 +57,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       void refresh(isSignedOut ? signedOut(ways.current) : undefined);
     });
     void refresh();
-    // Roles may have changed.
+    // Repeated, because roles may have changed.
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') void refresh();
     }, REFRESH_MS);
@@ -78,7 +78,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
     };
     return (
       <SessionContext.Provider value={signedIn}>
-        {/* One person's input must not reach another. */}
+        {/* Keyed by account, so that one person's input does not reach another. */}
         <Fragment key={signedIn.account.id}>{children}</Fragment>
         {isExpired && <SignInDialog ways={ways.current} onSignedIn={refresh} onLeave={leave} />}
       </SessionContext.Provider>
@@ -130,7 +130,7 @@ type SignInProps = {
   onSignedIn: (session: SessionState) => Promise<void>;
 };
 
-/** Page for every path without a session; the path's own page follows after signing in. */
+/** Page for every path without a session; the path's own page is shown after signing in. */
 function SignInPage({ ways, onSignedIn }: SignInProps) {
   const { path, url, query } = useLocation();
   if (ways === undefined) {
@@ -171,7 +171,7 @@ function WithoutAccount() {
   );
 }
 
-/** Dialog that hides the page until the reader has signed in; `onLeave` drops the input. */
+/** Dialog that hides the page until the reader has signed in; `onLeave` discards the input. */
 function SignInDialog(props: SignInProps & { onLeave: () => void }) {
   const { ways, onSignedIn, onLeave } = props;
   const dialog = useRef<HTMLDialogElement>(null);
@@ -183,7 +183,7 @@ function SignInDialog(props: SignInProps & { onLeave: () => void }) {
   }, []);
   useEffect(() => {
     if (ways === undefined) return undefined;
-    // The person has signed in with the provider in another window, perhaps.
+    // The reader may have signed in with the provider in another window.
     const look = async () => {
       const session = await call('GET', 'session');
       if (session.state === 'signedIn') await onSignedIn(session);

@@ -1,4 +1,4 @@
-// Page of a service that nobody has set up: the holder of the admin token creates the first account and its
+// Page of a service that is not set up: the holder of the admin token creates the first account and its
 // organization, or signs in with the provider first.
 
 import { useLocation } from 'preact-iso';
@@ -57,7 +57,7 @@ function Refusal({ ways }: { ways: SignInWays }) {
   return text === undefined ? null : <Notice tone="bad">{text}</Notice>;
 }
 
-/** Puts a refusal of who asks (401) at the field that decides about it. */
+/** Turns a 401 into a refusal of the field that has the credential. */
 async function atField<Answer>(name: string, asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked;

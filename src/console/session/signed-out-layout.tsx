@@ -31,7 +31,7 @@ export function SignedOutLayout(props: {
   );
 }
 
-/** What a link is for, once it is loaded; or that the link cannot be used. */
+/** Content of a link's page once its offer is loaded, or a notice that the link cannot be used. */
 export function OpenedLink<Value>(props: {
   of: Loaded<Value>;
   title: string;

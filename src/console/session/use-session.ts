@@ -9,13 +9,13 @@ import type { Account, Membership, Role } from '../../contract/resource.ts';
 export type SignedIn = {
   readonly account: Account;
   readonly memberships: readonly Membership[];
-  /** Membership in the selected organization; undefined without any. */
+  /** Membership in the selected organization; undefined if the account is in none. */
   readonly membership: Membership | undefined;
   /** Whether the account may create organizations. */
   readonly mayCreateOrganizations: boolean;
-  /** Whether the admin token makes the account the owner of the first organization. */
+  /** Whether the service is not set up: then the admin token makes the account the first owner. */
   readonly awaitsSetUp: boolean;
-  /** How people sign in; undefined for passwords alone. */
+  /** How people sign in; undefined if only with passwords and passkeys. */
   readonly signIn: SignInWays | undefined;
   readonly hasPassword: boolean;
   /** Selects another organization. */
@@ -24,7 +24,7 @@ export type SignedIn = {
   refresh(session?: SessionState): Promise<void>;
 };
 
-/** Returns the session; only below `SessionGate`. */
+/** Returns the session; may be called below `SessionGate` only. */
 export function useSession(): SignedIn {
   const session = useContext(SessionContext);
   if (session === undefined) throw new Error('used outside of a session');
@@ -39,7 +39,7 @@ export function useMay(role: Exclude<Role, 'viewer'>): boolean {
   return own === 'owner' || own === role;
 }
 
-/** Returns the selected organization; only on pages for accounts with one. */
+/** Returns the selected organization; may be called on pages for accounts with one only. */
 export function useOrganization(): Membership['organization'] {
   const membership = useSession().membership;
   if (membership === undefined) throw new Error('used outside of an organization');

@@ -69,7 +69,7 @@ export function PasskeysCard() {
   const [dialog, show] = useDialog();
   const renew = async () => {
     await loaded.reload();
-    // The session may have rights now that it had not.
+    // The session may have more rights now.
     await refresh();
   };
   const mayAdd = KNOWS_PASSKEYS && loaded.data?.unavailable === undefined;

@@ -22,7 +22,7 @@ import {
 import { useLoad } from '../hook/use-load.ts';
 import { useOrganization } from '../session/use-session.ts';
 
-/** Dialog for a new destination, or for a change of `of`; shows the secret of a webhook that got one. */
+/** Dialog for a new destination, or for a change of `of`; shows the secret of a webhook if it is new. */
 export function DestinationDialog(props: {
   of?: Destination;
   onSaved: () => Promise<void>;

@@ -108,7 +108,7 @@ function RemoveMember(props: {
   );
 }
 
-/** Dialog for a link by which a member who lost all passkeys gets rid of them. */
+/** Dialog for a link with which a member who lost the passkeys removes them. */
 function RecoverDialog(props: { org: string; member: Member; onClose: () => void }) {
   const { org, member, onClose } = props;
   const { account } = member;
@@ -237,7 +237,7 @@ function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onCl
   );
 }
 
-/** Short enough for a column; the dialog for an invitation says what each may do. */
+/** Short names for a column; the dialog for an invitation says what each role may do. */
 const ROLE_NAMES: readonly Option<Role>[] = [
   { value: 'viewer', label: 'Viewer' },
   { value: 'publisher', label: 'Publisher' },

@@ -1,5 +1,5 @@
-// Destinations of notifications: what each is told, whether it works, the messages to it, and the owners'
-// actions.
+// Destinations of notifications: the events that each gets, whether it works, the messages to it, and the
+// owners' actions.
 
 import { useState } from 'preact/hooks';
 import type { Destination, NotificationDelivery } from '../../contract/notification.ts';
@@ -21,7 +21,7 @@ import { useMay, useOrganization } from '../session/use-session.ts';
 import { DestinationDialog, DestinationSecret } from './destination-dialog.tsx';
 
 const REFRESH_MS = 10_000;
-/** A test is delivered within a second or two. */
+/** Frequent, because a test is delivered within a second or two. */
 const DELIVERIES_MS = 3000;
 
 /** Section with a card per destination; only for owners, because addresses are often secrets. */
@@ -62,7 +62,7 @@ function Destinations() {
   );
 }
 
-/** What is asked before it is done: title before the name, button, consequence, and the call. */
+/** Actions that need a confirmation: title before the name, button, consequence, and call. */
 const QUESTIONS = {
   secret: {
     title: 'New secret for',
@@ -154,7 +154,7 @@ function StateBadge({ destination }: { destination: Destination }) {
   return failingSince === null ? <Badge tone="good">On</Badge> : <Badge tone="warn">Failing</Badge>;
 }
 
-/** Says why nothing is sent, or since when nothing arrives. */
+/** Sentences on why nothing is sent, or since when nothing arrives. */
 function Trouble({ destination }: { destination: Destination }) {
   const { id, enabled, disabledWhy, failingSince } = destination;
   const unreached = recipientText(destination);
@@ -177,7 +177,7 @@ function Trouble({ destination }: { destination: Destination }) {
   );
 }
 
-/** Dialog that asks a question about a destination, and shows the secret that the answer made. */
+/** Dialog that confirms an action on a destination, and shows the new secret if there is one. */
 function QuestionDialog(props: {
   destination: Destination;
   question: keyof typeof QUESTIONS;
@@ -191,7 +191,7 @@ function QuestionDialog(props: {
     const answer = await send(id);
     const secret = 'secret' in answer ? answer.secret : undefined;
     const reloaded = onChanged();
-    // A secret is shown at once.
+    // A new secret is shown without waiting.
     if (secret === undefined) await reloaded;
     return secret;
   };

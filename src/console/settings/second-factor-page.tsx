@@ -1,4 +1,4 @@
-// Page of an organization that asks for a second factor, for a session without one: how to add it.
+// Page of an organization that demands a second factor, for a session without one: says how to add it.
 
 import type { Membership } from '../../contract/resource.ts';
 import { Card } from '../part/card.tsx';

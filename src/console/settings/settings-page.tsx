@@ -1,5 +1,5 @@
-// Settings of the organization and the account, with a path per section; the organization itself is in this
-// file.
+// Settings of the organization and the account, with a path per section; the section for the organization is
+// in this file.
 
 import { useState } from 'preact/hooks';
 import { call } from '../api/call.ts';
@@ -26,7 +26,7 @@ const SECTIONS = [
   { name: 'account', label: 'Your account', View: AccountSettings },
 ] as const;
 
-/** Settings page; `params.section` is the section in the path, by default the keys. */
+/** Settings page; `params.section` is the section in the path (default: `keys`). */
 export function SettingsPage({ params }: { params: { readonly section?: string } }) {
   const section = SECTIONS.find(({ name }) => name === (params.section ?? 'keys'));
   useTitle(section?.label, 'Settings');
@@ -55,7 +55,7 @@ export function SettingsPage({ params }: { params: { readonly section?: string }
   );
 }
 
-/** Section for the organization: owners rename it; accounts with the right create another one. */
+/** Section for the organization: owners rename it; accounts with the right can create another one. */
 function OrganizationSettings() {
   const organization = useOrganization();
   const { refresh, mayCreateOrganizations } = useSession();
@@ -92,7 +92,7 @@ function OrganizationSettings() {
   );
 }
 
-/** Whether members must show a second factor; owners change it. */
+/** Card for the demand of a second factor; owners can change it. */
 function SecondFactorDemand() {
   const { id: org, requireSecondFactor } = useOrganization();
   const { refresh } = useSession();

@@ -14,7 +14,7 @@ import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '..
 
 const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });
 
-/** Dialog for a webhook of one of `providers`, for which none is enabled. */
+/** Dialog that enables a webhook of one of `providers`, which have none yet. */
 export function EnableWebhookDialog(props: {
   app: string;
   providers: readonly WebhookProvider[];

@@ -22,7 +22,7 @@ import { EnableWebhookDialog, IssuedWebhookDialog, WebhookFields } from './webho
 
 const REFRESH_MS = 10_000;
 
-/** Section with a card per app with an enabled webhook, and a choice of the app that gets its first one. */
+/** Section with a card per app with an enabled webhook, and a choice of another app to enable one for. */
 export function WebhookSettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
