@@ -188,8 +188,8 @@ export function candidatesFor(
 
 /**
  * Returns the published releases with an artifact for this folded platform and arch that `fits`, highest
- * first. `name` identifies `fits`: an updater's own, or what `candidatesFor` makes of a kind. It has no `=` and
- * no `*`.
+ * first. `name` identifies `fits`: an updater's own, or what `candidatesFor` makes of a kind. It has no `=`
+ * and no `*`.
  */
 export function candidatesWhere(
   catalog: Catalog,
