@@ -48,7 +48,7 @@ export class Challenges {
     return { challenge: { text, expiresAt }, cookie: `${body}.${signature}` };
   }
 
-  /** Returns the challenge of a cookie; undefined if the cookie has expired or is not one of `issue`. */
+  /** Returns the challenge of a cookie; undefined if the cookie has expired or was not made by `issue`. */
   async read(cookie: string | undefined): Promise<Signed | undefined> {
     if (cookie === undefined || cookie.length > COOKIE_LENGTH_MAX) return undefined;
     const [body = '', signature = '', ...rest] = cookie.split('.');

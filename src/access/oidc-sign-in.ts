@@ -51,7 +51,7 @@ type Begun = {
   readonly browser: string | undefined;
 };
 
-/** What became of a sign-in; `isOver` says whether the browser can forget it. */
+/** Result of a sign-in; `isOver` says whether the browser can forget it. */
 export type Finished =
   | { readonly as: 'signed-in'; readonly to: string; readonly signedIn: SignedIn }
   /** The person must still prove the account of their address; the token identifies them until then. */

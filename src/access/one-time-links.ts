@@ -1,6 +1,6 @@
 // Links that work once: invitations, links to set a new password or to remove lost passkeys, sign-ins that
 // still have to be proved, and links to recipients of mails, who can use theirs again to stop the mails. This
-// file makes and looks up links; the files of their nouns use them.
+// file makes and looks up links; the file of each kind uses them.
 
 import type { IssuedLink } from '../contract/console.ts';
 import { type FailureKind, fail, isFailure, type Outcome } from '../contract/failure.ts';

@@ -44,7 +44,7 @@ export class LoginThrottle {
     );
   }
 
-  /** Counts an attempt of an IP address for whichever account. */
+  /** Counts an attempt of an IP address for any account or none. */
   admitAddress(address: string): Promise<Failure | undefined> {
     return this.count(`login-address:${address}`, LIMIT.loginsPerAddressMax, LIMIT.loginWindowMs);
   }

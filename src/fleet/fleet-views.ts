@@ -272,7 +272,7 @@ export class PurgeDevices {
     }
     const done = await ledger.purgeDevices(purge, place, actor);
     if (isFailure(done)) return done;
-    // After the deletion: what a node read before it is dropped with the rest.
+    // After the deletion, so that this also drops what a node cached just before it.
     if (done.purged.length > 0) {
       await labels.forget(done.purged.map((deviceId) => ({ appId: purge.app.id, deviceId })));
     }

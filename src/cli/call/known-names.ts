@@ -16,7 +16,7 @@ const CHANNEL_OPTIONS = ['channel', 'name', 'from', 'to', 'follows'];
 
 /**
  * Returns the refusal of an unknown organization, app, channel or release with the names that there are.
- * Returns any other refusal unchanged, and this one if the names cannot be read: a key may have no right to.
+ * Returns any other refusal unchanged, and this one if the names cannot be read: a key may lack the right.
  */
 export async function withKnownNames(
   client: ServiceClient,

@@ -37,7 +37,7 @@ const OF_OPERATORS: Variables = [
   ['SLUICE_URL', 'address of the console (default: http://ADMIN_LISTEN, else http://HOST:PORT)'],
   ['HOST, PORT', 'where it is asked without both (default: 127.0.0.1, 8080)'],
 ];
-/** Environment variables that the commands read which run where the service does. */
+/** Environment variables of the commands that run where the service does. */
 const OF_THE_SERVICE: Variables = [
   ['…', 'all settings of the service: docs/operating/settings.md of the repository'],
 ];

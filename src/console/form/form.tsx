@@ -131,7 +131,7 @@ function Waiting({ id, onClose }: { id: string; onClose: (() => void) | undefine
   );
 }
 
-/** Provides the dialog around a form to it. */
+/** Context that gives a form the dialog around it. */
 export const DialogContext = createContext<
   | {
       /** Closes the dialog; asks first if input would be lost. */

@@ -78,7 +78,7 @@ type Platforms = Pick<Effect, 'platforms' | 'isEstimate'>;
 
 /**
  * Returns the findings as sentences. Those about platforms without a file say how many devices keep their
- * version for that; platforms that no finding names follow.
+ * version for lack of one; platforms that no finding names follow.
  */
 export function findingSentences(
   findings: readonly Finding[],

@@ -330,7 +330,7 @@ function stillRunning(devices: number): string {
 /** Card of a rolled-back release: how many devices still run it, and which release they get instead. */
 function WayDownCard(props: { name: ReleaseName; devices: RenderedReleaseDetail['devices'] }) {
   const { name, devices } = props;
-  // Viewers may not ask for a dry run.
+  // Viewers may not do a dry run.
   const maySteer = useMay('publisher');
   const isAsking = maySteer && devices.on > 0;
   const dryRun = useServingDryRun(

@@ -99,7 +99,7 @@ export async function openStores(options: StoresOptions): Promise<Stores> {
       memory.admit(record);
       diskSnapshots.keepRecord(record);
     },
-    // Expects the record that this node remembers again.
+    // Expects the remembered record again.
     onForeign: () => void memory.own().then(({ record }) => expectRecord(record)),
   });
   try {

@@ -114,7 +114,7 @@ function isThere(path: string): boolean {
 
 /**
  * Examines what the environment configures, with short time limits, and changes nothing. `upstream` overrides
- * EDGE_UPSTREAM, as at the start of an edge. Findings are checks, not rejections.
+ * EDGE_UPSTREAM, as at the start of an edge. Never rejects for a finding.
  */
 export async function diagnose(
   upstream?: string,
