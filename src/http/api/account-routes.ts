@@ -51,7 +51,7 @@ export function accountRoutes(
   ];
 }
 
-/** Builds the route that asks the browser for a passkey to add. */
+/** Builds the route that returns a challenge for adding a passkey. */
 function askForNewPasskey({ admit, passkeys, consoleUrl }: AdmittingServices): Route {
   const handler = admit(
     async (exchange, { session }) => {

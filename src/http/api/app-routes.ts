@@ -1,4 +1,4 @@
-// Routes of the console API for apps, channels, releases and rollout plans.
+// Routes of the console API for apps, channels, releases, rollout plans and stops.
 
 import { z } from 'zod';
 import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
@@ -26,7 +26,7 @@ import { SESSION_ROUTES } from './key-routes.ts';
 
 const REF_REASON = `Must be 1 to ${LIMIT.refLengthMax} letters, digits, dots, dashes or underscores`;
 const DEFAULT_CHANNELS = ['stable', 'beta'];
-/** Maximum page number. Pages beyond it are always empty. */
+/** Maximum page number; pages beyond it would always be empty. */
 const PAGE_MAX = 1_000_000;
 
 const channelNameField = z.string().refine(isRef, REF_REASON);
@@ -112,7 +112,7 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices):
   ];
 }
 
-/** Change of a channel's settings, which an approval carries out as well. */
+/** Change of a channel's settings; `approval-routes.ts` runs it as well, to carry out an approval. */
 export const UPDATE_CHANNEL = making({
   input: channelBody,
   by: ({ updateChannel }) => updateChannel,
@@ -158,7 +158,7 @@ function releaseRoutes(routes: ConsoleRoutes, { view, notes }: ConsoleServices):
   ];
 }
 
-/** Builds the routes that change releases and their plans, and that say beforehand what a change would do. */
+/** Builds the routes that change releases and their plans, that dry-run changes, and that count devices. */
 function changeRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
   const { ledger, matching } = dependencies;
   return [
@@ -172,14 +172,14 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): rea
   ];
 }
 
-/** Builds the routes that say how a release and its plan fare (docs/contract.md 27). */
+/** Builds the routes that read the plan, health, failures and adoption of a release (docs/contract.md 27). */
 function healthRoutes(routes: ConsoleRoutes, { ledger }: ConsoleServices): readonly Route[] {
   return [
     routes.on('GET releases/plan', 'viewer of app', { input: releaseQuery })(
       async ({ scope }, query) => {
         const name = releaseNameOf(query);
         const found = await ledger.readPlan(scope, name);
-        // The page shows the health of every release, of one without a plan as well.
+        // The page shows the health of every release, even of one without a plan.
         if (!isFailure(found) || found.failure !== 'unknownPlan') return found;
         const health = await ledger.readHealth(scope, name);
         return isFailure(health) ? health : { plan: null, health };
@@ -199,7 +199,7 @@ function healthRoutes(routes: ConsoleRoutes, { ledger }: ConsoleServices): reado
 
 /**
  * Lowers the headings of rendered notes by two levels, because the page has headings of its own above them.
- * What is text is escaped, so that every `<h1` is a heading.
+ * Text is escaped, so every `<h1` is a heading.
  */
 function belowPage(html: string): string {
   return html.replace(

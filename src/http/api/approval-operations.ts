@@ -1,4 +1,4 @@
-// Operations on approvals (docs/contract.md 33): programs read them, people decide.
+// Operations on approvals (docs/contract.md 33): programs can only read them; people decide in the console.
 
 import { z } from 'zod';
 import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';

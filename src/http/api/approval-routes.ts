@@ -1,4 +1,4 @@
-// Routes of the console API for approvals: what waits, and the decisions of people (docs/contract.md 33).
+// Routes of the console API for approvals: waiting requests, and decisions about them (docs/contract.md 33).
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
@@ -15,7 +15,7 @@ import { SESSION_ROUTES } from './key-routes.ts';
 const listQuery = approvalQuery.extend({ org: nameField });
 const decisionBody = z.strictObject({ reason: reasonField.optional() });
 
-/** Changes that may wait, by the names of their operations. */
+/** Changes that may wait for an approval, by the names of their operations. */
 const ASKED = new Map<AskedOperation, AskedChange>(
   [...SESSION_ROUTES, UPDATE_CHANNEL].flatMap(({ asks }) =>
     asks === undefined ? [] : [[asks.operation, asks]],

@@ -20,7 +20,7 @@ import { operatorRoutes } from './operator-routes.ts';
 import { organizationRoutes, webhookConsoleRoutes } from './organization-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
-/** Routes that end sessions or rights: open event streams are checked after them. */
+/** Routes that may end sessions or rights: after them, the access of open event streams is checked. */
 const ENDING_ACCESS: ReadonlySet<string> = new Set([
   'POST /console/api/session',
   'GET /console/api/oidc/callback',
@@ -63,7 +63,7 @@ export function consoleRoutes(services: ConsoleServices): readonly Route[] {
   );
 }
 
-/** Returns the route with a check of the open event streams after each call that succeeded. */
+/** Returns the route, with a check of the open event streams after each successful call. */
 function checkedAfter(route: Route, recheck: Pick<RecheckAccess<LiveEndReason>, 'now'>): Route {
   return {
     ...route,
@@ -81,8 +81,8 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 /**
  * Builds the routes of `/console`: the assets by their names, and the page at every other path, because the
- * browser decides which view a path means. `folder` contains the built console, and `consoleUrl` is its base
- * URL if one is configured: the page is told the path of that.
+ * browser decides which view a path means. `folder` contains the built console; `consoleUrl` is its base URL,
+ * if one is configured, whose path the page uses for its assets.
  */
 export function consoleFiles(folder: string, consoleUrl: string | undefined): readonly Route[] {
   const { page, asset } = staticSite(folder, `${mountOf(consoleUrl)}/console/assets`);

@@ -1,4 +1,4 @@
-// What the routes of the console API work with.
+// Services that the routes of the console API call.
 
 import type { Accounts } from '../../access/accounts.ts';
 import type { Members } from '../../access/members.ts';
@@ -24,9 +24,9 @@ export type ConsoleServices = ChangeServices & {
   readonly members: Members;
   readonly links: OneTimeLinks;
   readonly passkeys: Passkeys;
-  /** How people sign in; undefined for passwords alone. */
+  /** How people can sign in; undefined if only with passwords. */
   readonly ways: SignInWays | undefined;
-  /** Sign-in with a provider; undefined where none is set. */
+  /** Sign-in with an OpenID Connect provider; undefined if none is set. */
   readonly oidc: OidcSignIn | undefined;
   /** Whether every account may create organizations. */
   readonly areOrganizationsOpen: boolean;
@@ -46,10 +46,10 @@ export type ConsoleServices = ChangeServices & {
   readonly copies: LedgerCopies;
   readonly resealing: ResealSecrets;
 
-  /** Base URL of the console; undefined when no setting names one. */
+  /** Base URL of the console; undefined if no setting names one. */
   readonly consoleUrl: string | undefined;
   readonly trustProxy: number;
 };
 
-/** Services with what admits visitors, for routes that build their own replies. */
+/** Services with `admit`, which authenticates visitors, for routes that build their own replies. */
 export type AdmittingServices = ConsoleServices & { readonly admit: Authorize };

@@ -1,4 +1,4 @@
-// Routes of the console API for destinations of notifications, which are the owners' alone.
+// Routes of the console API for destinations of notifications, which only owners may use.
 
 import { z } from 'zod';
 import { fail, isFailure } from '../../contract/failure.ts';
@@ -26,7 +26,7 @@ const eventsField = z.array(z.enum(EVENT_FILTERS)).min(1).max(EVENT_FILTERS.leng
 const appsField = z.array(nameField).min(1).max(LIMIT.destinationAppsMax).nullish();
 
 const newBody = z.strictObject({
-  /** Or in the query. */
+  /** Organization; it may stand in the query instead. */
   org: nameField.optional(),
   kind: z.enum(DESTINATION_KINDS),
   name: titleField,
@@ -51,11 +51,11 @@ const pageQuery = z.object({
 
 const answerBody = z.strictObject({
   token: textField(LIMIT.nameLengthMax),
-  /** Whether the mails are wanted. */
+  /** Whether the recipient wants the mails. */
   wanted: z.boolean(),
 });
 
-/** Builds the routes below `/console/api/destinations`, and those of the links to recipients. */
+/** Builds the routes below `/console/api/destinations`, and those of the links of recipients. */
 export function destinationRoutes(
   routes: ConsoleRoutes,
   dependencies: ConsoleServices,
@@ -100,8 +100,8 @@ export function destinationRoutes(
 }
 
 /**
- * Builds the routes of the page that a link opens: to read what it offers, which changes nothing, and to
- * confirm or to stop, which takes a button.
+ * Builds the routes of the page that a link opens: one reads what the link offers and changes nothing; a
+ * button of the page calls the other, which confirms or stops the mails.
  */
 function confirmationRoutes({
   recipients,

@@ -38,7 +38,7 @@ type EdgeRouteDependencies = Omit<EdgeGuardDependencies, 'record'> & {
   readonly now: () => number;
 };
 
-/** Length of a nonce and of eight signatures. */
+/** Maximum length of a proof: a nonce and up to eight signatures. */
 const PROOF_LENGTH_MAX = 1024;
 const ENTITY_TAG = /^"([\w-]{1,64})"$/;
 
@@ -99,7 +99,7 @@ function get(path: string, guard: EdgeGuard, work: EdgeWork): Route {
   return { method: 'GET', path: `/edge/v1/${path}`, handler: guard(work) };
 }
 
-/** Builds a route whose body has a shape. */
+/** Builds a POST route whose body must have a shape. */
 function post<Body>(
   path: string,
   guard: EdgeGuard,
@@ -116,7 +116,7 @@ function post<Body>(
   };
 }
 
-// Routes by which edges read labels of devices and upload what devices have said (docs/contract.md 29).
+// Routes by which edges read labels of devices, and upload check-ins and failures (docs/contract.md 29).
 
 const deviceIdField = textField(LIMIT.deviceIdLengthMax);
 const labelsBody = z.strictObject({
@@ -143,7 +143,7 @@ const failuresBody = z.strictObject({
     .max(LIMIT.edgeDevicesMax),
 });
 
-/** Builds the routes about devices. */
+/** Builds the routes for labels, check-ins and failures of devices. */
 function edgeDeviceRoutes(guard: EdgeGuard, devices: EdgeDevices): readonly Route[] {
   return [
     post('labels', guard, labelsBody, ({ scope }, body) => devices.readLabels(scope, body.devices)),
@@ -182,7 +182,7 @@ function postCheckIns(
   };
 }
 
-/** Reads the check-ins of a body. */
+/** Reads the check-ins of a body; 400 names the first malformed batch. */
 async function readCheckIns(exchange: Exchange): Promise<Outcome<readonly CheckIn[]>> {
   const body = await exchange.body;
   if (isFailure(body)) return body;
@@ -190,33 +190,33 @@ async function readCheckIns(exchange: Exchange): Promise<Outcome<readonly CheckI
   let number = 0;
   for (const batch of readBatches(body)) {
     if (batch === undefined) return invalidField(`batches.${number}`, 'Malformed check-ins');
-    // One by one: as arguments of a call, very many would not fit on the stack.
+    // One by one, because the arguments of a single `push` might not fit on the stack.
     for (const checkIn of batch) checkIns.push(checkIn);
     number += 1;
   }
   return checkIns;
 }
 
-// Guard of the endpoints for edges: authenticates the edge (401), turns away one that follows another record
-// (409), and signs what it is answered, also a refusal, and that nothing is new.
+// Guard of the endpoints for edges: authenticates the edge (401), refuses one that follows another record
+// (409), and signs every answer to an edge, refusals and 304 included.
 
 type EdgeGuardDependencies = {
   readonly edges: AuthenticateEdge;
-  /** Undefined without a SECRET_KEY, in which case no edge can follow. */
+  /** Undefined without SECRET_KEY: then no edge can follow. */
   readonly signer: EdgeSigner | undefined;
-  /** Returns the name of the record of this service; null where it has none yet. */
+  /** Returns the name of this service's record; null if it has none yet. */
   readonly record: () => Promise<string | null>;
 };
 
-/** Answer to an edge; undefined is 304. */
+/** Work that answers an edge; undefined stands for 304. */
 type EdgeWork = (edge: Edge, exchange: Exchange) => Promise<Outcome<EdgeAnswer | undefined>>;
 
 type EdgeGuard = (work: EdgeWork) => Handler;
 
-/** Milliseconds after which an edge has waited for its answer. */
+/** Milliseconds of work after which the guard authenticates the edge again. */
 const WAITED_MS = 500;
 
-/** Builds the guard. */
+/** Builds the guard, which wraps the work of an endpoint into its handler. */
 export function createEdgeGuard({ edges, signer, record }: EdgeGuardDependencies): EdgeGuard {
   return (work) => async (exchange) => {
     const edge = await edges.authenticate(bearerToken(exchange));
@@ -229,7 +229,7 @@ export function createEdgeGuard({ edges, signer, record }: EdgeGuardDependencies
     const beganAt = performance.now();
     const answer = await work(edge, exchange);
     if (answer !== undefined && performance.now() - beganAt > WAITED_MS) {
-      // Revoked meanwhile, perhaps: what is new is not for it.
+      // The token may have been revoked meanwhile: then the edge must not get the answer.
       const still = await edges.authenticate(bearerToken(exchange));
       if (isFailure(still)) return strangerReply(still, exchange);
     }
@@ -242,7 +242,7 @@ function strangerReply(refusal: Failure, { notes }: Exchange): Reply {
   return failureReply(refusal);
 }
 
-/** Returns what the edge has put into its call; nothing where it has another form. */
+/** Returns the nonce of an edge's call; '' if it is absent or malformed. */
 function nonceOf({ headers }: Exchange): string {
   const nonce = headers.get(EDGE_NONCE_HEADER) ?? '';
   return NONCE.test(nonce) ? nonce : '';

@@ -1,5 +1,5 @@
-// Routes of the console API for the fleet: the list of devices, one device, the fleet at present, adoption
-// over time, a device's decision explained, and live activity.
+// Routes of the console API for the fleet: the list of devices, one device, present counts, adoption over
+// time, explained decisions, and live activity.
 
 import { z } from 'zod';
 import type { Access } from '../../access/access.ts';
@@ -31,8 +31,7 @@ const versionFilter = textField(LIMIT.labelValueLengthMax, 0).overwrite(withPlus
 
 const filterFields = {
   app: nameField,
-  // Version and platform are searched for in the form in which they are recorded: `v1` as 1.0.0, `macOS` as
-  // darwin.
+  // Version and platform are converted to their recorded form: `v1` to 1.0.0, `macOS` to darwin.
   version: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   below: versionFilter.refine(
     (text) => !text || parseVersion(text) !== undefined,
@@ -49,14 +48,14 @@ const filterFields = {
     })
     .optional(),
   seenSince: timeField.optional(),
-  // Release that was offered to it last, and whether it runs that version now.
+  // Version of the release that was last offered to a device, and whether the device runs it now.
   offered: versionFilter.transform((text) => text && (parseVersion(text)?.canonical ?? text)),
   moved: z.enum(['yes', 'no']).optional(),
   id: filterField,
   after: filterField,
   limit: z.coerce.number().int().min(1).max(LIMIT.devicePageMax).default(LIMIT.devicePageDefault),
 };
-/** With a signal, `channel` and `release` name its release, and `after` is a place of that list. */
+/** With a `signal`, `channel` and `release` name the release that shows it; `after`: cursor of its list. */
 const devicesQuery = z
   .object({
     ...filterFields,

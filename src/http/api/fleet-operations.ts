@@ -1,5 +1,5 @@
-// Operations about devices: push mode (docs/contract.md 4.5 and 4.6), and reading one thing: a release, an
-// app's channels, a device, and why it gets what it gets (4.17 to 4.20).
+// Operations of push mode and of erasing devices (docs/contract.md 4.5 and 4.6), and operations that read: a
+// release, apps, channels, a device, and the explanation of its decision (4.17 to 4.20).
 
 import { z } from 'zod';
 import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
@@ -27,7 +27,7 @@ const deviceQuery = z.object({
   ...appQuery.shape,
 });
 
-/** Operations that read one thing. */
+/** Operations that read a release, apps, channels, a device or an explanation. */
 export const READING_OPERATIONS: readonly KeyOperation[] = [
   read({
     ...{ path: '/api/v1/releases/:id', id: 'readRelease' },
@@ -121,11 +121,11 @@ export const FLEET_OPERATIONS: readonly KeyOperation[] = [
     },
   }),
   erasing('/api/v1/devices/:deviceId', 'eraseDevice', 'Erase a device from the record'),
-  // No address can name a device whose id clients fold away in it.
+  // A path cannot name a device whose id is `.` or `..`, because clients remove such segments.
   erasing('/api/v1/devices', 'eraseNamedDevice', 'Erase a device that the query names'),
 ];
 
-/** Declares the operation that erases a device, which the path or else the query names. */
+/** Declares an operation that erases a device, which the path or the query names. */
 function erasing(path: string, id: string, summary: string): KeyOperation {
   return {
     ...{ method: 'DELETE', path, id, summary },
@@ -145,7 +145,8 @@ function erasing(path: string, id: string, summary: string): KeyOperation {
 }
 
 /**
- * Writes a wave from the finished bytes of its manifests, so that 500 devices serialise none of them again.
+ * Builds the reply to a wave from the finished bytes of its manifests, so that none is serialised again for
+ * each of up to 500 devices.
  */
 function waveReply({ app, channel, decisions }: Wave): Reply {
   const offered = decisions.filter(({ update }) => update !== undefined).length;

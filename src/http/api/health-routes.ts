@@ -1,14 +1,14 @@
-// Routes of health, metrics and the root address, for load balancers, monitoring and people who try it.
+// Routes of health, metrics and `/`, for load balancers, monitoring, and people who type the address.
 
 import { fail, failUntil } from '../../contract/failure.ts';
 import type { NodeState } from '../../serving/readiness.ts';
 import { failureReply, jsonReply, NO_STORE } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 
-/** Tells whether the node is ready, and which stores it does without. */
+/** Returns whether the node is ready, and which unavailable stores it does without. */
 export type ReadinessProbe = () => Promise<NodeState>;
 
-/** Reads the metrics as Prometheus text; undefined when the process that adds them up does not answer. */
+/** Reads the metrics as Prometheus text; undefined if the process that adds them up does not answer. */
 export type ReadMetrics = () => Promise<string | undefined>;
 
 const RETRY_MS = 1000;
@@ -41,7 +41,7 @@ export function metricsRoutes(readMetrics: ReadMetrics): readonly Route[] {
       path: '/metrics',
       handler: async () => {
         const body = await readMetrics();
-        // The metrics of this process alone would look to the scraper like counters that fell.
+        // With the metrics of this process alone, counters would seem to fall.
         if (body === undefined) return failureReply(failUntil('unavailable', RETRY_MS));
         return { status: 200, contentType: METRICS_TYPE, body };
       },
@@ -49,16 +49,16 @@ export function metricsRoutes(readMetrics: ReadMetrics): readonly Route[] {
   ];
 }
 
-// Route of `/`, which people type into a browser: it leads them to the console.
+// Route of `/`, which people type into a browser: it redirects them to the console.
 
-/** Header of both answers, because they differ by what the request accepts. */
+/** Header of both answers, because they depend on the header `Accept` of the request. */
 const VARY = ['Vary', 'Accept'] as const;
-/** Media type that browsers name when a person opens an address, and programs do not. */
+/** Media type in `Accept`, by which a person's browser is told from programs. */
 const ACCEPTS_HTML = /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i;
 
 /**
- * Builds the route of `/`. It redirects a browser to the console below `consoleUrl`, a base URL or '' for the
- * address that was asked; for others it is 404, as every unknown path.
+ * Builds the route of `/`. It redirects a browser to the console below `consoleUrl`, a base URL, or '' for
+ * the host of the request. Other clients get 404, as for every unknown path.
  */
 export function rootRoute(consoleUrl: string): Route {
   const notFound = failureReply(fail('notFound'));

@@ -1,4 +1,4 @@
-// All operations of the management API, and the routes by which callers with a key reach them.
+// All operations of the management API, and their routes for callers with a key.
 
 import { isFailure } from '../../contract/failure.ts';
 import { createGuard, type GuardDependencies } from '../endpoint/guard.ts';
@@ -11,7 +11,7 @@ import { PLAN_OPERATIONS } from './plan-operations.ts';
 import { RELEASE_OPERATIONS } from './release-operations.ts';
 import { STOP_OPERATIONS } from './stop-operations.ts';
 
-/** Operations below `/api/v1`, in the order in which the document lists them. */
+/** Operations below `/api/v1`, in the order in which the OpenAPI document lists them. */
 export const KEY_OPERATIONS: readonly KeyOperation[] = [
   ...RELEASE_OPERATIONS,
   ...PLAN_OPERATIONS,
@@ -21,7 +21,7 @@ export const KEY_OPERATIONS: readonly KeyOperation[] = [
   ...FLEET_OPERATIONS,
 ];
 
-/** Routes of the console API for what keys may do as well. */
+/** Routes of the console API for operations that keys may call as well. */
 export const SESSION_ROUTES: readonly SessionRoute[] = KEY_OPERATIONS.flatMap(
   ({ sessionRoutes = [] }) => sessionRoutes,
 );

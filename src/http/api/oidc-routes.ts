@@ -1,5 +1,5 @@
-// Routes of the sign-in with an OpenID Connect provider: its beginning, the address to which the provider
-// sends people back, and the proof of an account. Without a provider there are none.
+// Routes of the sign-in with an OpenID Connect provider: the beginning, the callback to which the provider
+// sends people back, and the proof that an existing account is theirs. They exist only with a provider.
 
 import { z } from 'zod';
 import type { OidcSignIn } from '../../access/oidc-sign-in.ts';
@@ -95,7 +95,7 @@ export function oidcRoutes(dependencies: OidcServices): readonly Route[] {
   ];
 }
 
-/** Builds a write that only a page of this service may send: else another site could sign people in. */
+/** Builds a write that only pages of this service may send: otherwise another site could sign people in. */
 function write(
   endpoint: string,
   consoleUrl: string | undefined,
@@ -115,7 +115,7 @@ function replyOf(outcome: Outcome<object>): Reply {
   return isFailure(outcome) ? failureReply(outcome) : jsonReply(200, outcome);
 }
 
-/** Sends the browser to a page of the console. */
+/** Redirects the browser to a page of the console. */
 function redirect(path: string, cookies: readonly HeaderPair[]): Reply {
   return {
     status: 303,
@@ -123,7 +123,7 @@ function redirect(path: string, cookies: readonly HeaderPair[]): Reply {
   };
 }
 
-/** Reads the cookie of an arrival: its token, and the path to lead to. */
+/** Reads the cookie of an arrival: its token, and the path of the page that follows. */
 function readArrival(cookie: string | undefined) {
   const [token, path = ''] = cookie?.split('.') ?? [];
   return { token, to: readConsolePath(Buffer.from(path, 'base64url').toString()) };

@@ -1,5 +1,5 @@
 // Routes of the console API that only the admin token may use: links for lost passwords and passkeys, tokens
-// of edges, copies of the embedded ledger, and the key of sealed secrets.
+// of edges, copies of the embedded ledger, and encrypting secrets again under the first key.
 
 import { z } from 'zod';
 import { type ConsoleRoutes, consoleBase } from '../endpoint/console-route.ts';

@@ -1,4 +1,4 @@
-// Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit.
+// Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit log.
 
 import { z } from 'zod';
 import { isFailure } from '../../contract/failure.ts';
@@ -45,7 +45,7 @@ const keyBody = z.strictObject({
   may: z.array(z.enum(KEY_RIGHTS)).min(1).max(KEY_RIGHTS.length).optional(),
   expiresAt: timeField.optional(),
 });
-/** `next` of a page before. */
+/** Cursor: `next` of the previous page. */
 const cursorField = filterField.refine(
   (text) => text === undefined || /^\d{1,16}-\d{1,18}$/.test(text),
   'Must be next of a page',
@@ -64,7 +64,7 @@ const auditQuery = z.object({
 
 const searchQuery = z.object({ org: nameField, text: textField(LIMIT.searchLengthMax) });
 
-/** Builds the routes for organizations and what belongs to them, except apps. */
+/** Builds the routes for organizations, their members, invitations, keys and audit logs. */
 export function organizationRoutes(
   routes: ConsoleRoutes,
   dependencies: ConsoleServices,
@@ -147,8 +147,8 @@ function keyRoutes(
   ];
 }
 
-// Routes of the console API for release webhooks: enabling, changing, disabling, and their state with recent
-// deliveries.
+// Routes of the console API for release webhooks: enabling, changing and disabling them, and showing them
+// with recent deliveries.
 
 const targetField = textField(2 * LIMIT.artifactNameLengthMax).refine(
   isTarget,
@@ -158,7 +158,7 @@ const targetField = textField(2 * LIMIT.artifactNameLengthMax).refine(
 const settingsShape = z.strictObject({
   app: nameField,
   provider: z.enum(WEBHOOK_PROVIDERS),
-  /** An empty prefix is none, as null is. */
+  /** Null and the empty text mean no prefix. */
   tagPrefix: textField(LIMIT.tagPrefixLengthMax, 0)
     .nullish()
     .transform((text) => (text === '' ? null : text)),

@@ -33,7 +33,7 @@ const healthQuery = releaseQuery.extend({
     .describe(`Minutes for which devices must have been known, 0 to ${LIMIT.planMinutesMax}.`),
 });
 
-/** Operations of `/api/v1/releases/plan` and `/api/v1/releases/health`. */
+/** Operations below `/api/v1/releases/plan`, and of `/api/v1/releases/health`. */
 export const PLAN_OPERATIONS: readonly KeyOperation[] = [
   change({
     ...{ method: 'PUT', path: PATH, id: 'planRollout', right: 'control' },
@@ -103,7 +103,7 @@ export const PLAN_OPERATIONS: readonly KeyOperation[] = [
   }),
 ];
 
-/** Answers a dry run of a plan, with what its first raise would do. */
+/** Builds the answer to a dry run of a plan, with the effect of its first step. */
 function rehearsedPlan({ value, seen: { start }, findings, effect }: Tried<RolloutPlan>) {
   if (start === undefined) throw new Error('A dry run of a plan tells what the plan begins with');
   const { id: _, createdAt: __, createdBy: ___, ...plan } = value;

@@ -45,7 +45,7 @@ const PUBLISHED = {
   201: jsonAnswer('The release.', ANSWER_SHAPES.ReleaseAnswer, 'Idempotent-Replayed'),
 };
 
-/** Operations below `/api/v1/releases`, beside plans. */
+/** Operations below `/api/v1/releases`, except those on plans. */
 export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
   change({
     ...{ method: 'POST', path: PATH, id: 'publishRelease', right: 'publish' },
@@ -65,7 +65,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
   read({
     ...{ path: PATH, id: 'listReleases', tag: 'Releases', right: neededToList },
     summary: 'List releases, newest first',
-    // Nothing in it is refused.
+    // `readListQuery` parses the query and refuses nothing, so `input` has no fields.
     ...{ input: z.object({}), parameters: LIST_QUERY },
     answer: ['A page of them.', ANSWER_SHAPES.ReleasePage],
     refusals: [],
@@ -132,14 +132,15 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
   }),
 ];
 
-/** Answers a dry run of publishing: the release has no id and no time of creation yet. */
+/** Builds the answer to a dry run of publishing: the release has neither an id nor a time of creation. */
 function unpublished({ value, findings, effect, runners }: Tried<Release>) {
   const { id: _, createdAt: __, ...release } = value;
   return { release, findings, effect, runners };
 }
 
 /**
- * Rights that suffice: publishers may read one release by its name, to find out whether it is there already.
+ * Returns the rights of which one suffices: a key that may only publish may read one release by its name, to
+ * find out whether it exists already.
  */
 function neededToList({ queryText }: Exchange): readonly KeyRight[] {
   const { app, channel, version } = readListQuery(queryText);

@@ -100,7 +100,7 @@ export function sessionRoutes(
     readToken('recovery', 'recovery', links, trustProxy),
     readToken('invitation', 'invitation', links, trustProxy),
     readToken('password-reset', 'reset', links, trustProxy),
-    // The account of a session makes the first organization, with the admin token.
+    // A person who is signed in creates the first organization with the admin token.
     routes.on('POST setup/organization', 'person', {
       ...small,
       input: organizationBody,
@@ -115,7 +115,7 @@ export function sessionRoutes(
   ];
 }
 
-/** Builds a GET route that tells the holder of a token that works once what it is for. */
+/** Builds a GET route that returns to the holder of a one-time token what it is for. */
 export function readToken(
   path: string,
   kind: LinkKind | 'recipient',
@@ -131,7 +131,7 @@ export function readToken(
   });
 }
 
-/** Builds the route that changes a person's password. The browser gets another cookie to be known by. */
+/** Builds the route that changes a person's password. The browser gets a new cookie as a known browser. */
 function changePassword({ accounts, admit, consoleUrl }: AdmittingServices): Route {
   const handler = admit(
     async (exchange, { session }) => {
@@ -168,7 +168,7 @@ function endRoutes(dependencies: AdmittingServices): readonly Route[] {
   ];
 }
 
-/** Builds a handler for people with a session, which the admin token is not. Answers `{}`. */
+/** Builds a handler for people with a session; it refuses the admin token. It answers `{}`. */
 function ofSession(
   { admit }: AdmittingServices,
   work: (session: Session) => Promise<void>,
@@ -181,9 +181,9 @@ function ofSession(
 }
 
 /**
- * Returns a function that builds POST routes for clients without a session, which begin one. A request of a
+ * Returns a function that builds POST routes which open a session, for clients without one. A request of a
  * browser must come from a page of this service, because another site must not sign people in to an account
- * that they did not choose. Clients that are no browsers send neither `Origin` nor cookie.
+ * that they did not choose. Clients that are no browsers send neither `Origin` nor cookies.
  */
 function createOpen(dependencies: AdmittingServices) {
   const { consoleUrl } = dependencies;
@@ -208,7 +208,7 @@ function createOpen(dependencies: AdmittingServices) {
   });
 }
 
-/** Returns whether a request is of a browser, and of no page of this service. */
+/** Returns whether a request comes from a browser, but not from a page of this service. */
 export function isForeign(exchange: Exchange, consoleUrl: string | undefined): boolean {
   const isBrowser =
     exchange.headers.has('origin') ||
@@ -217,7 +217,7 @@ export function isForeign(exchange: Exchange, consoleUrl: string | undefined): b
   return isBrowser && !isOwnOrigin(exchange, consoleUrl);
 }
 
-/** Builds the route that asks the browser for a passkey, to sign in with it alone. */
+/** Builds the route that returns a challenge for signing in with a passkey alone. */
 function askForPasskey({ passkeys, consoleUrl }: AdmittingServices): Route {
   return routeOf('POST session/passkey/options', async (exchange) => {
     if (isForeign(exchange, consoleUrl)) {
@@ -230,7 +230,7 @@ function askForPasskey({ passkeys, consoleUrl }: AdmittingServices): Route {
   });
 }
 
-/** Asks for the passkey that must follow a right password. */
+/** Returns a challenge for the passkey that must follow a correct password. */
 async function askSecond(
   { passkeys, consoleUrl }: AdmittingServices,
   signedIn: AwaitsPasskey,
@@ -241,7 +241,7 @@ async function askSecond(
   return questionReply(question, answer, consoleUrl);
 }
 
-/** Returns the reply with a question to an authenticator, and the cookie that belongs to it. */
+/** Returns the reply with the options of a passkey challenge, and the cookie that belongs to it. */
 export function questionReply(
   { cookie }: PasskeyQuestion,
   answer: SessionState | { readonly options: PasskeyOptions },
@@ -251,7 +251,7 @@ export function questionReply(
   return withHeaders(reply, [setChallengeCookie(cookie, consoleUrl)]);
 }
 
-/** Returns the headers that give a browser its new session, and by which it is known. */
+/** Returns the headers that set the cookies of the new session and of the known browser. */
 export function sessionCookies(
   { token, browser }: SignedIn,
   consoleUrl: string | undefined,
@@ -260,8 +260,8 @@ export function sessionCookies(
 }
 
 /**
- * Builds the handler that tells a page at its start who is signed in. Without a valid session it answers 200
- * with the state; only a wrong admin token is a 401. The admin token has all organizations, and no account.
+ * Builds the handler that tells a page who is signed in. Without a valid session it answers 200 with the
+ * state; only a wrong admin token gets 401. The admin token has all organizations, and no account.
  */
 function readSession(dependencies: AdmittingServices): Handler {
   const { accounts, admit, ways } = dependencies;
@@ -296,17 +296,17 @@ async function describeSession(
   return { state: 'signedIn', account, memberships, ...rights, ...signIn, ...lacks, ...awaits };
 }
 
-/** Returns the reply with more headers. */
+/** Returns the reply with `headers` after its own. */
 export function withHeaders(reply: Reply, headers: readonly HeaderPair[]): Reply {
   return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }
 
-/** Returns the address of a request's client. */
+/** Returns the IP address of a request's client. */
 export function addressIn({ remoteAddress, headers }: Exchange, trustProxy: number): string {
   return clientAddress(remoteAddress, headers.get('x-forwarded-for') ?? '', trustProxy);
 }
 
-/** Returns the client that a request comes from. */
+/** Returns what is known about the client of a request. */
 export function clientIn(exchange: Exchange, trustProxy: number): Client {
   return {
     address: addressIn(exchange, trustProxy),

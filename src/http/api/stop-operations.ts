@@ -1,4 +1,4 @@
-// Operations that stop all that an app or a channel has published, and let it go on (docs/contract.md 4.21).
+// Operations that stop all published releases of an app or channel, and resume them (docs/contract.md 4.21).
 
 import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { change, type KeyOperation } from '../endpoint/key-operation.ts';

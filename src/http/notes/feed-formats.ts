@@ -1,5 +1,5 @@
 // Formats of the public feeds: release notes as RSS 2.0 and JSON (docs/contract.md 4.10), and Sparkle's
-// appcast, in forms in which validators find neither errors nor warnings.
+// appcast. Validators find neither errors nor warnings in them.
 
 import { create, fragment } from 'xmlbuilder2';
 import { parseUrl, wireAddress } from '../../contract/address.ts';
@@ -22,8 +22,7 @@ export const RSS_RELEASE_NOTES: ReleaseNotesFormat = {
 };
 
 /**
- * Writes the document up to the first item. The self link names the app by its ref, even when the request
- * used its id.
+ * Writes the document up to the first item. The self link has the app's ref, even if the request has its id.
  */
 function openChannel({ app, channel, newestAt }: FeedHead, link: string): string {
   const head = rssChannel({
@@ -32,8 +31,7 @@ function openChannel({ app, channel, newestAt }: FeedHead, link: string): string
     description: `Releases of ${app} on the channel ${channel}`,
     self: `${link}/rss.xml`,
   });
-  // Taken from the releases rather than the clock, so that every node answers the same bytes with the same
-  // entity tag.
+  // The time of a release rather than the clock's, so that every node answers the same bytes and entity tag.
   if (newestAt !== undefined) addText(head, 'lastBuildDate', dateText(newestAt));
   addText(head, 'ttl', MINUTES_TO_LIVE);
   return head.end().slice(0, -END.length);
@@ -43,7 +41,7 @@ function writeItem({ app, channel }: FeedHead, release: Release, toHtml: WriteNo
   const { version, notes, createdAt, artifacts } = release;
   const item = fragment(XML_OPTIONS).ele('item');
   addText(item, 'title', `${app} ${version}`);
-  // The parts never change, and none but the last can contain a colon.
+  // The parts never change, and only the last one can contain a colon.
   item.ele('guid', { isPermaLink: 'false' }).txt(`${app}:${channel}:${version}`);
   addText(item, 'pubDate', dateText(createdAt));
   addText(item, 'description', [toHtml(notes), artifactsHtml(artifacts)].join(''));
@@ -51,7 +49,7 @@ function writeItem({ app, channel }: FeedHead, release: Release, toHtml: WriteNo
   return item.toString();
 }
 
-/** Adds an enclosure only for a single artifact: RSS allows one per item, and readers download it unasked. */
+/** Adds an enclosure for a single artifact: RSS allows one per item, and readers download it unasked. */
 function addEnclosure(item: Xml, artifacts: readonly Artifact[]): void {
   const [artifact, ...others] = artifacts.filter(({ url }) => addressOf(url) !== undefined);
   const url = addressOf(artifact?.url);
@@ -60,7 +58,7 @@ function addEnclosure(item: Xml, artifacts: readonly Artifact[]): void {
   item.ele('enclosure', { url: literal(url), length, type: mediaTypeOf(url) });
 }
 
-/** Writes every artifact as a link, so that the RSS item tells people what the JSON feed contains. */
+/** Writes every artifact as a link, so that the RSS item shows people the artifacts of the JSON feed. */
 function artifactsHtml(artifacts: readonly Artifact[]): string {
   if (artifacts.length === 0) return '';
   const items = artifacts.map(({ platform, arch, url }) => {
@@ -72,20 +70,19 @@ function artifactsHtml(artifacts: readonly Artifact[]): string {
   return `<ul>${items.join('')}</ul>`;
 }
 
-// Releases that a channel publishes in its release-notes feed (docs/contract.md 16.9), and the interface of
-// the formats in which a feed is written.
+// Releases in the release-notes feed of a channel (docs/contract.md 16.9), and the interface of its formats.
 
-/** Name of a format in which feeds are written. */
+/** Name of a format of release-notes feeds. */
 export type FeedName = 'json' | 'rss';
 
-/** What a feed tells beside its releases. */
+/** Content of a feed beside its releases. */
 export type FeedHead = {
   /** Ref of the app. */
   readonly app: string;
   readonly channel: string;
-  /** Time of creation of the newest release; undefined when there is none. */
+  /** Time of creation of the newest release; undefined if there is none. */
   readonly newestAt: string | undefined;
-  /** Base URL of the service, without a slash at its end. */
+  /** Base URL of the service, without a trailing slash. */
   readonly address: string;
 };
 
@@ -103,7 +100,7 @@ export type ReleaseNotesFormat = {
   readonly close: string;
 };
 
-/** Returns the newest published releases of a channel itself, at most 50. */
+/** Returns the newest published releases of a channel, at most 50; none of the channel that it follows. */
 export function releaseNotesOf(snapshot: ServingSnapshot): {
   /** Ref of the app. */
   readonly app: string;
@@ -126,8 +123,8 @@ export function releaseNotesOf(snapshot: ServingSnapshot): {
 }
 
 /**
- * Returns an artifact with the contract's fields alone, and its address as clients take it: the other fields
- * are for updaters.
+ * Returns an artifact with only the fields that the contract names for feeds, and its URL in ASCII. The other
+ * fields are for updaters.
  */
 function toContract({ platform, arch, url, sha512, size, signature }: Artifact): Artifact {
   return {
@@ -140,7 +137,7 @@ function toContract({ platform, arch, url, sha512, size, signature }: Artifact):
   };
 }
 
-// Parts that the RSS documents of the service share: release notes, and appcasts for updaters.
+// Parts that both RSS documents of the service share: release notes, and appcasts for updaters.
 
 const ATOM = 'http://www.w3.org/2005/Atom';
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
@@ -157,7 +154,7 @@ type ChannelHead = {
   readonly namespaces?: Readonly<Record<string, string>>;
 };
 
-/** Begins a document, and returns its channel with what every channel must have. */
+/** Begins a document, and returns its `channel` with the elements that every channel must have. */
 function rssChannel({ title, link, description, self, namespaces = {} }: ChannelHead): Xml {
   const document = create({ version: '1.0', encoding: 'UTF-8', ...XML_OPTIONS });
   const rss = document.ele('rss', { version: '2.0' });
@@ -172,15 +169,15 @@ function rssChannel({ title, link, description, self, namespaces = {} }: Channel
   return channel;
 }
 
-/** Characters that XML does not allow, not even escaped: one of them would make the whole feed unreadable. */
+/** Removes characters that XML does not allow even escaped: one would make the whole feed unreadable. */
 const XML_OPTIONS = { invalidCharReplacement: '' };
 
-/** Adds an element that holds a text. */
+/** Adds an element with a text. */
 function addText(parent: Xml, name: string, text: string): void {
   parent.ele(name).txt(literal(text));
 }
 
-/** Returns an artifact's URL in ASCII, as feeds require it; undefined when it is not an http(s) URL. */
+/** Returns an artifact's URL in ASCII, as feeds require; undefined if it is no http(s) URL. */
 function addressOf(url: string | undefined): string | undefined {
   if (url === undefined || !/^https?:/i.test(url)) return undefined;
   const address = parseUrl(url)?.href;
@@ -193,8 +190,8 @@ function dateText(iso: string): string {
 }
 
 /**
- * Escapes ampersands before xmlbuilder2 does, because it leaves apparent entities as they are:
- * `&lt;script&gt;`, which displays "<script>" in HTML, would become the element itself.
+ * Escapes ampersands before xmlbuilder2 does, because xmlbuilder2 leaves apparent entities unescaped: the
+ * text `&lt;script&gt;`, which is HTML for "<script>", would become the element itself.
  */
 function literal(text: string): string {
   return text.replaceAll('&', '&amp;');
@@ -210,14 +207,13 @@ export const JSON_RELEASE_NOTES: ReleaseNotesFormat = {
   close: ']}',
 };
 
-// Appcast as RSS 2.0 with Sparkle's namespace (docs/contract.md 21.5), in a form in which feedvalidator finds
-// nothing to warn of either.
+// Appcast as RSS 2.0 with Sparkle's namespace (docs/contract.md 21.5); feedvalidator has no warnings either.
 
 const SPARKLE = 'http://www.andymatuschak.org/xml-namespaces/sparkle';
-/** Length of a file whose length is not known. */
+/** Length in the enclosure of a file whose size is unknown. */
 const UNKNOWN_LENGTH = 0;
 
-/** Writes an appcast. `address` is the base URL of the service; without `toHtml` the notes are left out. */
+/** Writes an appcast. `address`: base URL of the service; if `toHtml` is undefined, notes are left out. */
 export function writeAppcast(
   appcast: Appcast,
   address: string,
@@ -278,7 +274,7 @@ function addSparkle(parent: Xml, name: string, text: string): void {
 }
 
 const UNKNOWN = 'application/octet-stream';
-/** Media types by the ending of a file name, because artifacts carry no media type of their own. */
+/** Media types by the extension of a file name, because artifacts have no media type of their own. */
 const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
   ['apk', 'application/vnd.android.package-archive'],
   ['appimage', 'application/vnd.appimage'],
@@ -299,7 +295,7 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the media type of the file at an absolute URL; `application/octet-stream` when its name tells none.
+ * Returns the media type of the file at an absolute URL; `application/octet-stream` for other extensions.
  */
 function mediaTypeOf(url: string): string {
   return BY_EXTENSION.get(extensionOf(url)) ?? UNKNOWN;

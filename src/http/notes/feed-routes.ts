@@ -1,5 +1,5 @@
-// Routes of the public feeds. A written feed is kept, with its tag, as long as the state that it shows:
-// release notes by catalog, appcasts by candidate or plan.
+// Routes of the public feeds, and caches of what they serve: release notes, cached by the state of a channel,
+// and appcasts, cached for as long as the candidate or plan that they show.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
@@ -23,21 +23,21 @@ import { type FeedHead, type FeedName, releaseNotesOf, writeAppcast } from './fe
 import type { NotesRenderer } from './notes-renderer.ts';
 
 type Written = {
-  /** The whole appcast, once it is written. */
+  /** The complete appcast, once it is written. */
   document: Buffer | undefined;
-  /** The appcast without notes, once a check was answered with it. */
+  /** The appcast without notes, if a check was answered with it. */
   plain: Buffer | undefined;
-  /** Ends when the appcast is written, or cannot be at present; undefined while nothing writes it. */
+  /** Resolves when writing the appcast has succeeded or failed; undefined while nothing writes it. */
   writing: Promise<void> | undefined;
 };
 
-/** Time that a check waits for notes: most take some milliseconds, the first ones the start of the thread. */
+/** Maximum wait of a check for notes: most take milliseconds, but the first ones also start the thread. */
 const WAIT_MS_MAX = 2000;
 
 export class RenderedAppcasts implements AppcastDocuments {
   private readonly known = new WeakMap<object, Written>();
 
-  /** `address` returns the base URL of the service, without a slash at its end. */
+  /** `address` returns the base URL of the service, without a trailing slash. */
   constructor(
     private readonly renderer: Pick<NotesRenderer, 'appcast'>,
     private readonly address: () => string,
@@ -52,7 +52,7 @@ export class RenderedAppcasts implements AppcastDocuments {
       if (appcast.item === undefined || appcast.item.release.notes === '') return undefined;
       written.writing = this.write(written, appcast);
     }
-    // Once a check was answered without the notes, no other one is kept waiting for them.
+    // Once a check has been answered without the notes, no other check waits for them.
     return written.plain === undefined ? withinTime(written.writing, WAIT_MS_MAX) : undefined;
   }
 
@@ -83,7 +83,7 @@ export class RenderedAppcasts implements AppcastDocuments {
       if (!(error instanceof Unavailable)) throw error;
       this.metrics.faults.add('notes');
     } finally {
-      // Where it could not be written, the next check tries again.
+      // If writing failed, the next check tries again.
       written.writing = undefined;
     }
   }
@@ -102,10 +102,10 @@ const OPEN_TO_ALL: Headers = [
 const FEED_HEADERS: Headers = [
   ...OPEN_TO_ALL,
   ['Cache-Control', 'public, max-age=60'],
-  // Notes are publisher content: browsers must not interpret them as a page.
+  // Publishers write the notes: browsers must not interpret them as a page.
   ['X-Content-Type-Options', 'nosniff'],
 ];
-/** Headers that scripts of other origins may send: `If-None-Match` and a device id. */
+/** Answer to a preflight: scripts of other origins may send any headers, such as `If-None-Match`. */
 const PREFLIGHT: Reply = {
   status: 204,
   headers: [
@@ -120,7 +120,7 @@ const CONTENT_TYPES: Readonly<Record<FeedName, string>> = {
   rss: 'application/rss+xml; charset=utf-8',
 };
 
-/** Builds the routes. */
+/** Builds the routes of the release-notes feeds. */
 export function releaseNotesRoutes(
   dependencies: ChannelHandlerDependencies,
   feeds: RenderedReleaseNotes,
@@ -145,8 +145,8 @@ export function releaseNotesRoutes(
 // Cache of rendered feeds: a feed is rendered once per state of its channel (epoch and revision), on the
 // first request, and cached within a bound.
 //
-// A large feed takes a while, so it is written beside the serving thread, release by release. One feed is
-// written at a time, and concurrent requests for it share the result. Update checks never wait for a feed.
+// A large feed takes a while, so a separate thread writes it, release by release. It writes one feed at a
+// time, and concurrent requests for a feed share the result. Update checks never wait for a feed.
 
 type Kept = { readonly order: ServingOrder; readonly body: TaggedBody };
 
@@ -164,15 +164,14 @@ export class RenderedReleaseNotes {
   private readonly running = new Map<string, Promise<TaggedBody>>();
   private readonly limit = new ConcurrencyLimit(1, WAITING_MAX);
 
-  /** `address` returns the base URL of the service, without a slash at its end. */
+  /** `address` returns the base URL of the service, without a trailing slash. */
   constructor(
     private readonly renderer: Pick<NotesRenderer, 'item' | 'feed'>,
     private readonly address: () => string,
   ) {}
 
   /**
-   * Returns the feed of a channel in a format. Rejects with `Unavailable` when too many other feeds are
-   * queued.
+   * Returns the feed of a channel in a format. Rejects with `Unavailable` if too many other feeds are queued.
    */
   async render(format: FeedName, snapshot: ServingSnapshot): Promise<TaggedBody> {
     const name = `${format} ${snapshot.channelId}`;
@@ -200,7 +199,7 @@ export class RenderedReleaseNotes {
     const items: Uint8Array<ArrayBuffer>[] = [];
     for (const release of releases) {
       items.push(await this.renderer.item(format, feed, release));
-      // Copying the next release to the thread takes a while, too.
+      // Copying the next release to the other thread takes time as well.
       await nextTurn();
     }
     return this.renderer.feed(format, feed, items);

@@ -1,16 +1,16 @@
-// HTML comments in Markdown, such as the one that GitHub writes at the head of generated notes. They are not
-// for readers, and a parser that obeys no HTML would show them. Comments in code are code.
+// Removes HTML comments from Markdown, such as the one that GitHub writes at the head of generated notes.
+// They are not for readers, but a parser without HTML would show them. Comments within code stay.
 
 import type { MarkdownIt, StateBlock, StateInline } from 'markdown-it';
 
 const OPEN = '<!--';
 const CLOSE = '-->';
-/** `<!-->` is a whole comment: its end may begin within its beginning. */
+/** Offset in `<!--` from which the end is searched: `<!-->` is a whole comment. */
 const CLOSE_FROM = 2;
-/** Indentation from which a line is code. */
+/** Indentation from which a line belongs to a code block. */
 const CODE_INDENT = 4;
 
-/** Makes a parser leave out comments; one without an end is text. */
+/** Makes a parser leave out comments; a comment without an end stays as text. */
 export function hideComments(parser: MarkdownIt): void {
   const interrupts = { alt: ['paragraph', 'reference', 'blockquote'] };
   parser.block.ruler.before('hr', 'comment', hideBlock, interrupts);
@@ -25,7 +25,7 @@ export function withoutHeadComments(notes: string): string {
   return notes.replace(AT_HEAD, '');
 }
 
-/** Leaves out comments that begin a line, up to the end of a line or the text behind them. */
+/** Block rule: leaves out comments at the beginning of a line, and parses text after them as usual. */
 function hideBlock(state: StateBlock, startLine: number, endLine: number, isSilent: boolean) {
   const { src } = state;
   if (numberAt(state.sCount, startLine) - state.blkIndent >= CODE_INDENT) return false;
@@ -39,7 +39,7 @@ function hideBlock(state: StateBlock, startLine: number, endLine: number, isSile
     pos = state.skipSpaces(close.pos);
   }
   const hasText = pos < numberAt(state.eMarks, line);
-  // The inline rule leaves out a comment that stands before a text on the same line.
+  // The inline rule leaves out a comment that is followed by text on the same line.
   if (hasText && line === startLine) return false;
   if (isSilent) return true;
   if (hasText) {
@@ -50,10 +50,10 @@ function hideBlock(state: StateBlock, startLine: number, endLine: number, isSile
   return true;
 }
 
-/** Key in the parser's `env`: line up to which no comment ends, so that many beginnings take linear time. */
+/** Key in the parser's `env`: line before which no comment ends, so that many beginnings take linear time. */
 const OPEN_UNTIL = Symbol('line up to which no comment ends');
 
-/** Returns the place behind the end of a comment; undefined if its quote or list item ends before. */
+/** Returns the position after the end of a comment; undefined if its quote or list item ends first. */
 function closeOf(
   state: StateBlock,
   startLine: number,
@@ -77,7 +77,7 @@ function closeOf(
 /** Key in the parser's `env`: text in which no comment ends. */
 const WITHOUT_CLOSE = Symbol('text in which no comment ends');
 
-/** Leaves out a comment within a paragraph. */
+/** Inline rule: leaves out a comment within a paragraph. */
 function hideInline(state: StateInline): boolean {
   const { src, pos, env } = state;
   if (!src.startsWith(OPEN, pos) || env[WITHOUT_CLOSE] === src) return false;

@@ -1,9 +1,9 @@
-// Rendering of release notes to HTML that is safe in any page: for feed readers, which display what they
-// receive, and for the console. Notes come from publishers, and a publisher's key may have been stolen.
+// Rendering of release notes to HTML that is safe in any page: for feed readers, which display whatever they
+// receive, and for the console. Notes come from publishers, whose keys may have been stolen.
 //
-// Time and size are bounded for all notes: constructs that could take long or grow large are shown as they
-// were written. Measured: 32 KiB of prose take 30 ms, the worst known 32 KiB (a list of empty items) up to
-// 400 ms. So this runs beside the serving thread (notes-thread.ts).
+// Time and size are bounded for all notes: notes that could take long or grow large are shown as plain text.
+// Measured: 32 KiB of prose take 30 ms, the worst known 32 KiB (a list of empty items) up to 400 ms. So this
+// runs in a thread of its own (notes-thread.ts).
 
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +20,7 @@ const NESTING_MAX = 20;
  * Maximum number of table cells. A short row counts as full, because it is filled up to the table's width.
  */
 const TABLE_CELLS_MAX = 5000;
-/** Maximum number of characters that link definitions may add, because each use of one repeats its URL. */
+/** Maximum number of characters that link definitions may add: each use of a definition repeats its URL. */
 const REFERENCES_LENGTH_MAX = 512 * 1024;
 
 const MEMO_COUNT_MAX = 5000;
@@ -37,7 +37,7 @@ const SANITIZING: sanitizeHtml.IOptions = {
   allowedAttributes: { a: ['href', 'rel'], ol: ['start'] },
   allowedSchemes: SCHEMES,
   allowProtocolRelative: false,
-  // Linked pages must get neither the opener window nor the referrer.
+  // Linked pages must get no access to the opener window, and no referrer.
   transformTags: { a: sanitizeHtml.simpleTransform('a', { rel: 'noopener noreferrer nofollow' }) },
 };
 
@@ -52,8 +52,8 @@ const memo = new LRUCache<string, string>({
 });
 
 /**
- * Renders Markdown to sanitised HTML: no scripts, no styles, no images (a link stands for each), links to
- * http, https and mailto only. HTML in the notes is shown, not obeyed; comments are left out. Never throws.
+ * Renders Markdown to sanitised HTML: no scripts, no styles, a link in place of each image, and links only to
+ * http, https and mailto. HTML in the notes is shown as text; comments are left out. Never throws.
  */
 export function notesHtml(notes: string): string {
   if (notes.length > MARKDOWN_LENGTH_MAX) return notesAsWritten(notes);
@@ -70,18 +70,18 @@ function render(notes: string): string {
   try {
     return sanitizeHtml(markdown.render(notes, {}), SANITIZING).trim();
   } catch (error) {
-    // Thousands of nested brackets overflow the parser's stack; such notes are shown as text.
+    // Thousands of nested brackets overflow the parser's stack; such notes are shown as plain text.
     if (error instanceof RangeError) return notesAsWritten(notes);
     throw error;
   }
 }
 
-/** Returns notes as HTML that shows them as they were written, but for comments at their head. */
+/** Returns HTML that shows notes as plain text, without comments at their head. */
 export function notesAsWritten(notes: string): string {
   return `<pre>${escapeHtml(withoutHeadComments(notes))}</pre>`;
 }
 
-/** Upper bound of the number of table cells in these notes. */
+/** Returns an upper bound of the number of table cells in notes. */
 function tableCells(notes: string): number {
   let lineCount = 0;
   let widest = 0;
@@ -94,8 +94,8 @@ function tableCells(notes: string): number {
 
 function createMarkdown(): MarkdownIt {
   const parser = createMarkdownIt({ html: false, linkify: true, maxNesting: NESTING_MAX });
-  // Only complete URLs become links. Guesses (`example.com`, `//host`) are often wrong in release notes, and
-  // looking for them takes time quadratic in the length.
+  // Only complete URLs become links. Guessed ones (`example.com`, `//host`) are often wrong in release notes,
+  // and searching them takes time quadratic in the length.
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   for (const schema of ['//', 'ftp:', 'mailto:']) parser.linkify.add(schema, null);
   parser.validateLink = isLinkable;
@@ -112,7 +112,7 @@ function isLinkable(url: string): boolean {
   return scheme !== undefined && SCHEMES.includes(scheme.toLowerCase());
 }
 
-/** Leaves link references as they were written when their expansion could exceed the bound. */
+/** Drops the link definitions if expanding them could exceed the bound: references stay as plain text. */
 function boundReferences(
   env: { references?: Record<string, { title: string; href: string }> },
   source: string,
@@ -123,7 +123,7 @@ function boundReferences(
   if (longest * uses > REFERENCES_LENGTH_MAX) env.references = {};
 }
 
-/** Replaces images by links: displaying notes must not send requests to a server that the publisher chose. */
+/** Replaces images by links: displaying notes must not send requests to servers that publishers chose. */
 function showImagesAsLinks(parser: MarkdownIt): void {
   const { rules } = parser.renderer;
   const marking = (isInLink: boolean): RendererRule => {

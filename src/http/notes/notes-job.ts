@@ -1,5 +1,5 @@
-// Work on release notes that is done beside the serving thread, as data: what can be asked, what is answered,
-// and how. Notes are written by strangers and can take long to render and to write into a feed.
+// Jobs of the thread that renders release notes and writes feeds: their data, their answers, and how they are
+// done. Strangers write notes, which can take long to render and to write into a feed.
 
 import type { Release } from '../../contract/resource.ts';
 import type { Appcast } from '../../updater/sparkle.ts';
@@ -14,35 +14,35 @@ import {
 } from './feed-formats.ts';
 import { notesAsWritten, notesHtml } from './notes-html.ts';
 
-/** Rendering of notes to HTML. */
+/** Renders notes to HTML. */
 export type HtmlJob = {
   readonly kind: 'html';
   readonly notes: string;
-  /** Whether the notes are shown as they were written, because rendering them took too long. */
+  /** Whether the notes are shown as plain text, because rendering them took too long. */
   readonly isPlain: boolean;
 };
 
-/** Writing of one release of a feed. */
+/** Writes one release of a feed. */
 export type ItemJob = {
   readonly kind: 'item';
   readonly format: FeedName;
   readonly feed: FeedHead;
   readonly release: Release;
-  /** Whether the notes are shown as they were written, because rendering them took too long. */
+  /** Whether the notes are shown as plain text, because rendering them took too long. */
   readonly isPlain: boolean;
 };
 
-/** Writing of an appcast that offers a release. */
+/** Writes an appcast that offers a release. */
 export type AppcastJob = {
   readonly kind: 'appcast';
   readonly appcast: Appcast;
   /** Base URL of the service. */
   readonly address: string;
-  /** Whether the notes are shown as they were written, because rendering them took too long. */
+  /** Whether the notes are shown as plain text, because rendering them took too long. */
   readonly isPlain: boolean;
 };
 
-/** Joining of a feed from its written releases, whose bytes are handed over. */
+/** Joins a feed from its written releases, whose bytes are transferred to the thread. */
 type FeedJob = {
   readonly kind: 'feed';
   readonly format: FeedName;
@@ -52,7 +52,7 @@ type FeedJob = {
 
 export type NotesJob = HtmlJob | ItemJob | AppcastJob | FeedJob;
 
-/** Feed as bytes that can be handed over to another thread, with its entity tag. */
+/** Feed as bytes that can be transferred to another thread, with its entity tag. */
 export type WrittenFeed = { readonly bytes: Uint8Array<ArrayBuffer>; readonly etag: string };
 
 /** Answer to a job: HTML, the bytes of a release or of an appcast, or a feed. */
@@ -63,12 +63,12 @@ const FORMATS: Readonly<Record<FeedName, ReleaseNotesFormat>> = {
   rss: RSS_RELEASE_NOTES,
 };
 /**
- * Encoder of texts. Unlike `Buffer.from`, it never writes into memory that other buffers share, which cannot
- * be handed over to another thread.
+ * Encoder of texts. Unlike `Buffer.from`, it never writes into a memory pool that other buffers share, which
+ * could not be transferred to another thread.
  */
 const encoder = new TextEncoder();
 
-/** Does a job. */
+/** Does a job, and returns its answer. */
 export function answerNotesJob(job: NotesJob): NotesAnswer {
   switch (job.kind) {
     case 'html':
@@ -86,7 +86,7 @@ export function answerNotesJob(job: NotesJob): NotesAnswer {
   }
 }
 
-/** Returns the memory that moves with an answer to another thread instead of being copied. */
+/** Returns the memory of an answer that is transferred to the other thread instead of being copied. */
 export function movesWith(answer: NotesAnswer): readonly ArrayBuffer[] {
   if (typeof answer === 'string') return [];
   return [(answer instanceof Uint8Array ? answer : answer.bytes).buffer];

@@ -1,6 +1,5 @@
-// Rendering of release notes and writing of feeds beside the serving thread, with a time limit: notes come
-// from strangers, and some take hundreds of milliseconds. Notes that take too long are shown as they were
-// written.
+// Renders release notes and writes feeds in a thread of its own, with a time limit, because notes come from
+// strangers, and some take hundreds of milliseconds. Notes that take too long are shown as plain text.
 
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
@@ -23,19 +22,19 @@ import type {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Time for rendering one text: five times what the worst known one takes on a slow machine. */
+/** Maximum milliseconds for rendering one text: five times those of the worst known one on a slow machine. */
 const RENDER_MS_MAX = 2000;
-/** Time for what needs no rendering: copying and escaping, on a machine however busy. */
+/** Maximum milliseconds for jobs without rendering, which only copy and escape, even on a busy machine. */
 const WRITE_MS_MAX = 10_000;
-/** Maximum number of jobs that wait: of pages of the console, and one of a feed. */
+/** Maximum number of waiting jobs: those of pages of the console, and one of a feed. */
 const WAITING_MAX = 1000;
 const HEAP_MIB_MAX = 192;
-/** Texts that took too long are remembered, so that each costs its time once and not with every request. */
+/** Maximum number of remembered texts that took too long, so that each costs its time only once. */
 const SLOW_TEXTS_MAX = 1000;
 const SLOW_TEXTS_TTL_MS = 3_600_000;
 
 export class NotesRenderer {
-  /** Digests of the texts that took too long. */
+  /** Digests of texts that took too long. */
   private readonly slow = new LRUCache<string, true>({
     max: SLOW_TEXTS_MAX,
     ttl: SLOW_TEXTS_TTL_MS,
@@ -45,25 +44,25 @@ export class NotesRenderer {
     private readonly thread: Pick<JobThread<NotesJob, NotesAnswer>, 'ask' | 'stop'> = notesThread(),
   ) {}
 
-  /** Renders notes to harmless HTML. Rejects with `Unavailable` when too many wait for it. */
+  /** Renders notes to sanitised HTML. Rejects with `Unavailable` if too many jobs wait. */
   async html(notes: string): Promise<string> {
     return (await this.render({ kind: 'html', notes, isPlain: false }, notes)) as string;
   }
 
-  /** Writes one release of a feed. Rejects with `Unavailable` when too many wait for it. */
+  /** Writes one release of a feed. Rejects with `Unavailable` if too many jobs wait. */
   async item(format: FeedName, feed: FeedHead, release: Release): Promise<Bytes> {
     const job: ItemJob = { kind: 'item', format, feed, release, isPlain: false };
     return (await this.render(job, release.notes)) as Bytes;
   }
 
-  /** Writes an appcast that offers a release. Rejects with `Unavailable` when too many wait for it. */
+  /** Writes an appcast that offers a release. Rejects with `Unavailable` if too many jobs wait. */
   async appcast(appcast: Appcast, address: string): Promise<Buffer> {
     const job: AppcastJob = { kind: 'appcast', appcast, address, isPlain: false };
     const bytes = (await this.render(job, appcast.item?.release.notes ?? '')) as Bytes;
     return Buffer.from(bytes.buffer);
   }
 
-  /** Joins the releases of a feed, whose bytes are gone afterwards. */
+  /** Joins the releases of a feed. Transfers `items` to the thread: the caller cannot use them afterwards. */
   async feed(format: FeedName, feed: FeedHead, items: readonly Bytes[]): Promise<TaggedBody> {
     const moved = items.map(({ buffer }) => buffer);
     const answer = await this.thread.ask(
@@ -76,7 +75,7 @@ export class NotesRenderer {
     return { bytes: Buffer.from(bytes.buffer), etag };
   }
 
-  /** Ends the thread. */
+  /** Terminates the thread. */
   stop(): Promise<void> {
     return this.thread.stop();
   }
@@ -93,7 +92,7 @@ export class NotesRenderer {
   }
 
   private isSlow(notes: string): boolean {
-    // Mostly no text is slow: then none has to be hashed.
+    // Usually no text is slow: then no text has to be hashed.
     return this.slow.size > 0 && this.slow.has(digestOf(notes));
   }
 }
@@ -109,14 +108,14 @@ function digestOf(notes: string): string {
   return createHash('sha256').update(notes).digest('base64');
 }
 
-// Thread that does one job after the other beside the serving thread, for work that may take long. A job that
-// takes too long is given up and the thread is ended with it, because nothing else stops code that does not
-// pause. The next job starts another thread.
+// Thread that does one job after the other, for work that may take too long for the serving thread. If a job
+// exceeds its time, the thread is terminated, because nothing else stops code that does not yield. The next
+// job starts another thread.
 
 type JobThreadOptions = {
-  /** Module that the thread runs: it says `ready` once, then answers each message with one. */
+  /** Module that the thread runs: it posts `ready` once, then answers each message with one message. */
   readonly program: URL;
-  /** Maximum number of jobs that wait for their turn. */
+  /** Maximum number of waiting jobs. */
   readonly waitingMax: number;
   /** Maximum size of the thread's heap in MiB; a job that needs more is given up. */
   readonly heapMibMax: number;
@@ -127,17 +126,17 @@ export const GIVEN_UP = Symbol('given up');
 
 type Given = typeof GIVEN_UP;
 
-/** Time in which a thread must be ready, also on a busy machine: it loads its modules first. */
+/** Maximum milliseconds until a thread is ready, even on a busy machine: it loads its modules first. */
 const START_MS_MAX = 10_000;
 
 /**
- * Flag of V8 for the threads that start from now on; the heap of the thread that sets it is laid out already.
- * A thread whose heap is full may grow by 16 MB more until Node.js has ended it; beyond that V8 ends the
- * process. One collection moves as much as the young heap holds: with the 32 MB of `npm start` too much.
+ * V8 flag for threads that start after it is set; it does not change the present thread's heap. A thread
+ * whose heap is full may grow by 16 MB more until Node.js has terminated it; beyond that, V8 ends the
+ * process. One collection moves up to the whole young heap: too much with the 32 MB of `npm start`.
  */
 const YOUNG_HEAP = '--max-semi-space-size=8';
 
-/** `Answer` is what the program answers to a `Job`; both must be values that can be copied. */
+/** Thread whose program answers each `Job` with an `Answer`; both must be structured-cloneable. */
 export class JobThread<Job, Answer> {
   private readonly turns: ConcurrencyLimit;
   private worker: Worker | undefined;
@@ -148,9 +147,9 @@ export class JobThread<Job, Answer> {
   }
 
   /**
-   * Returns the answer to a job, or `GIVEN_UP` when it takes longer than `msMax` or too much memory. `moved`
-   * is memory that goes to the thread instead of being copied. Rejects with `Unavailable` when too many jobs
-   * wait or no thread can be started, and with the error of a program that failed.
+   * Returns the answer to a job, or `GIVEN_UP` if it takes longer than `msMax` or too much memory. `moved` is
+   * memory that is transferred to the thread instead of being copied. Rejects with `Unavailable` if too many
+   * jobs wait or no thread can be started, and with the program's error if it fails.
    */
   ask(job: Job, msMax: number, moved: readonly ArrayBuffer[] = []): Promise<Answer | Given> {
     return this.turns.pass(async () => {
@@ -165,7 +164,7 @@ export class JobThread<Job, Answer> {
     });
   }
 
-  /** Ends the thread. A job in hand is given up, and later ones are rejected with `Unavailable`. */
+  /** Terminates the thread. The running job is given up, and later ones are rejected with `Unavailable`. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.end();
@@ -177,11 +176,11 @@ export class JobThread<Job, Answer> {
     const { program, heapMibMax } = this.options;
     setFlagsFromString(YOUNG_HEAP);
     const worker = new Worker(program, {
-      // The thread gets none of the service's settings, secrets among them.
+      // The thread gets none of the service's settings, which include secrets.
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: heapMibMax },
     });
-    // It must not keep the process alive, and an error without a listener would end it.
+    // The thread must not keep the process alive, and without a listener its error would end the process.
     worker.unref();
     worker.on('error', () => undefined);
     worker.on('exit', () => {
@@ -205,8 +204,8 @@ export class JobThread<Job, Answer> {
 }
 
 /**
- * Returns the next message of a thread after `begin`. Rejects with `GIVEN_UP` when there is none within
- * `msMax`, or the thread is ended first; with its error when it fails.
+ * Calls `begin`, and returns the next message of a thread. Rejects with `GIVEN_UP` if there is none within
+ * `msMax` or the thread ends first, and with its error if it fails.
  */
 function answerOf<Answer>(worker: Worker, begin: () => void, msMax: number): Promise<Answer> {
   return new Promise<Answer>((resolve, reject) => {

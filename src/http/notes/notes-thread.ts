@@ -1,6 +1,6 @@
-// Entry point of the thread that renders release notes and writes feeds: it does one job after the other, and
-// hands the answers over. The serving thread starts it, and ends it when a job takes too long
-// (notes-renderer.ts). No variable of the service is shared with it.
+// Entry point of the thread that renders release notes and writes feeds. It does one job after the other and
+// transfers the answers. The serving thread starts it, and terminates it if a job takes too long
+// (notes-renderer.ts). It shares no variables with the service.
 
 import { parentPort } from 'node:worker_threads';
 import { answerNotesJob, movesWith, type NotesJob } from './notes-job.ts';

@@ -1,5 +1,5 @@
-// Endpoints that devices and readers of feeds ask. Their requests are read without a shape, because they come
-// by the million; the tests hold what is said here against what is answered.
+// Description of the endpoints for devices and readers of feeds. Their code does not use these shapes,
+// because it must answer millions of requests; tests compare the description with the answers.
 
 import { z } from 'zod';
 import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
@@ -10,7 +10,7 @@ import { type Answer, jsonAnswer, type Operation, type Parameters } from '../end
 
 const text = z.string();
 const slice = z.int().min(0);
-/** Parameters of paths. */
+/** Parameters in paths, by their names. */
 const PATH_PARAMETERS: Parameters = {
   app: text.describe('Ref of the app.'),
   channel: text.describe('Name of the channel.'),
@@ -26,7 +26,7 @@ const BUNDLE: Parameters = {
 };
 const FORMAT: Parameters = { format: text.optional().describe('Format of the file.') };
 
-/** Ways in which a device tells who it is. */
+/** Parameters by which a device sends its id. */
 const NAMED = {
   query: { device: text.optional().describe('Id, where a client cannot send the header.') },
   headers: {
@@ -43,7 +43,7 @@ const NO_UPDATE: Answer = { description: 'There is no update for this device.' }
 const UNCHANGED: Answer = { description: 'The present file is the one of `If-None-Match`.' };
 const MOVED: Answer = { description: 'Address of the file.', headers: ['Location'] };
 
-/** Endpoints of devices. Query parameters `l.<key>` are labels on all that decide. */
+/** Endpoints for devices. On those that decide, query parameters `l.<key>` are labels. */
 export const DEVICE_OPERATIONS: readonly Operation[] = [
   endpoint('/u/:app/:channel/:platform/:arch/:version', {
     id: 'checkForUpdate',

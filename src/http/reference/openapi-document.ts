@@ -1,4 +1,4 @@
-// OpenAPI 3.1 document of the management API and the device endpoints, made from the shapes that check the
+// OpenAPI 3.1 document of the management API and the device endpoints, built from the shapes that validate
 // requests. Rules of the format: https://spec.openapis.org/oas/v3.1.1.html.
 
 import { z } from 'zod';
@@ -20,11 +20,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 const SCHEMAS = '#/components/schemas/';
 const JSON_TYPE = 'application/json';
-/** Statuses that every call may be refused with: a wrong field, too many calls, a store that is away. */
+/** Statuses of refusals of every call: a wrong field, too many calls, an unavailable store. */
 const COMMON_REFUSALS = [400, 429, 503] as const;
-/** Statuses that a call with a key may be refused with beside those. */
+/** Further statuses of refusals of calls that need a key. */
 const KEY_REFUSALS = [401, 403] as const;
-/** Statuses that every call with a body may be refused with: it took too long, or is too large. */
+/** Further statuses of refusals of calls with a body: it took too long, or is too large. */
 const BODY_REFUSALS = [408, 413] as const;
 
 const REFUSALS: Readonly<Record<number, string>> = {
@@ -50,7 +50,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
   },
 };
 
-/** Builds the document. `version` is the version of the service, `server` the URL that its paths follow. */
+/** Builds the document. `version` is the version of the service, `server` the base URL of its paths. */
 export function openapiDocument(version: string, server = '/'): Json {
   return {
     openapi: '3.1.1',
@@ -170,7 +170,7 @@ const NAMED = new Map<z.ZodType, string>(
   Object.entries({ ...ANSWER_SHAPES, ...BODY_SHAPES }).map(([name, shape]) => [shape, name]),
 );
 
-/** Returns the reference of a shape that has a name, the whole schema of any other. */
+/** Returns a reference to a shape that has a name, or the whole schema of another shape. */
 function schemaOf(shape: z.ZodType): Json {
   const name = NAMED.get(shape);
   if (name !== undefined) return { $ref: SCHEMAS + name };
@@ -190,18 +190,18 @@ function componentSchemas(): Json {
 }
 
 /**
- * Schemas are those of what is sent, so that a field with a default may be left out, and an answer may have
- * more fields in a later version. What no schema can say is left to the description.
+ * Options for schemas: they describe the input of shapes, so that a field with a default is optional, and an
+ * answer may have more fields in a later version. Rules that no schema can express are left out.
  */
 const OPTIONS = { io: 'input', unrepresentable: 'any', reused: 'inline' } as const;
 
-/** Removes what marks a schema as a document of its own. */
+/** Removes the keys that make a schema a document of its own. */
 function withoutMarks({ $schema: _schema, $id: _id, ...schema }: Json): Json {
   return schema;
 }
 
-// Routes of the OpenAPI document, for programs, and of the page that shows it to people. Both are public:
-// they say what the service can do, and nothing of what is in it.
+// Routes of the OpenAPI document, for programs, and of the page that shows it to people. Both are public,
+// because they describe what the service can do, and contain none of its data.
 
 const REFERENCE: Operation = {
   ...{ method: 'GET', path: '/api/v1/openapi.json', id: 'readReference', tag: 'Reading' },
@@ -214,18 +214,18 @@ const REFERENCE: Operation = {
   refusals: [],
 };
 
-/** Headers of the document: pages of other origins may read it, as other tools for OpenAPI do. */
+/** Headers of the document: pages of other origins may read it, such as tools for OpenAPI. */
 const DOCUMENT_HEADERS = [
   ['Cache-Control', 'no-cache'],
   ['Access-Control-Allow-Origin', '*'],
   ['X-Content-Type-Options', 'nosniff'],
 ] as const;
 
-/** Builds the routes of `/api/v1/openapi.json` and `/docs`. The document is made once. */
+/** Builds the routes of `/api/v1/openapi.json` and `/docs`. The first request builds the document. */
 export function referenceRoutes(dependencies: {
   /** Version of the service. */
   readonly version: string;
-  /** Returns the URL that the paths of the document follow; called by requests only. */
+  /** Returns the base URL of the document's paths; called only at the first request. */
   readonly server: () => string;
   /** Folder of the built page. */
   readonly folder: string;
@@ -233,7 +233,7 @@ export function referenceRoutes(dependencies: {
   const { version, server, folder } = dependencies;
   let document: TaggedBody | undefined;
   const made = () => tagBody(Buffer.from(JSON.stringify(openapiDocument(version, server()))));
-  // Relative to `/docs`, whatever path a proxy has taken off.
+  // The path of assets is relative to `/docs`, so that it works behind a proxy that strips a prefix.
   const { page, asset } = staticSite(folder, 'docs/assets');
   return [
     {
