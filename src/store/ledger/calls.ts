@@ -2,17 +2,17 @@
 
 export { listAppOverviews } from './app/app-overviews.ts';
 export { createApp, findReleaseApps, listApps, readChannel, updateApp } from './app/apps.ts';
-export { declineApproval, failApproval, sweepApprovals } from './change/approval-decisions.ts';
-export { findApproval, listApprovals, storeApprovalEffect } from './change/approvals.ts';
-export { forgetAudit, listAudit } from './change/audit.ts';
 export {
   createChannel,
   listChannelNames,
   listChannels,
   readChannelStates,
   readRevisions,
-} from './change/channels.ts';
-export { findApp } from './change/lookups.ts';
+} from './app/channels.ts';
+export { declineApproval, failApproval, sweepApprovals } from './change/approval-decisions.ts';
+export { findApproval, listApprovals, storeApprovalEffect } from './change/approvals.ts';
+export { forgetAudit, listAudit } from './change/audit.ts';
+export { findApp } from './change/channels.ts';
 export { findAccessRight, findAppAccessRight } from './change/rights.ts';
 export { readSnapshot } from './change/snapshots.ts';
 export { forgetAdmissions, readAwaited, readTime, readWriters } from './fleet/check-ins.ts';

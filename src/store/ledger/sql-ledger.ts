@@ -14,7 +14,7 @@ import { UPDATE_CHANNEL } from './app/channel-settings.ts';
 import * as calls from './calls.ts';
 import { atomically } from './change/atomically.ts';
 import { type Change, type Locked, run } from './change/change.ts';
-import { findApp } from './change/lookups.ts';
+import { findApp } from './change/channels.ts';
 import { findLostRight } from './change/rights.ts';
 import { type Database, type Sql, withoutCompiling } from './database/database.ts';
 import {

@@ -14,10 +14,10 @@ import {
 } from '../../ledger-terms.ts';
 import { atomically } from '../change/atomically.ts';
 import { insertAudit, organizationExists } from '../change/audit.ts';
-import { insertChannel } from '../change/channels.ts';
-import { findApp, findChannel } from '../change/lookups.ts';
+import { findApp, findChannel } from '../change/channels.ts';
 import { columns, isoText, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
+import { insertChannel } from './channels.ts';
 
 type NewApp = {
   readonly organizationId: string;

@@ -11,9 +11,15 @@ import {
 import { openDoors } from '../../../domain/release/open-doors.ts';
 import { type ChannelPolicy, type ChannelUpdate, changedBy } from '../../ledger-terms.ts';
 import type { Change, LockedOne } from '../change/change.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from '../change/channels.ts';
+import {
+  type FoundChannel,
+  findApp,
+  findChannel,
+  type LockedChannel,
+  lockChannel,
+  recordChannelChange,
+} from '../change/channels.ts';
 import { recordingSettings } from '../change/exposure.ts';
-import { type FoundChannel, findApp, findChannel } from '../change/lookups.ts';
 import { POLICY_COLUMNS } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 

@@ -19,8 +19,8 @@ import type { Sql } from '../database/database.ts';
 import type { ActorSql, RecordedExposure } from './atomically.ts';
 import { insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
+import { findApp } from './channels.ts';
 import { asksForApproval } from './exposure.ts';
-import { findApp } from './lookups.ts';
 
 /**
  * Condition on a pending row of `approvals` that is over: its time has passed, its key was revoked or has

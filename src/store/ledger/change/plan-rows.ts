@@ -38,7 +38,7 @@ import type { Sql } from '../database/database.ts';
 import type { ActorSql } from './atomically.ts';
 import { type AuditAction, insertAudit } from './audit.ts';
 import type { LockedChannel } from './channels.ts';
-import { findApp, findChannel } from './lookups.ts';
+import { findApp, findChannel } from './channels.ts';
 
 export type PlanRow = {
   readonly id: string;

@@ -18,7 +18,7 @@ import type { DeviceFilter, DevicePurge, PurgedDevices, PurgePlace } from '../..
 import type { Actor } from '../../ledger-terms.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAudit } from '../change/audit.ts';
-import { findApp } from '../change/lookups.ts';
+import { findApp } from '../change/channels.ts';
 import { columns, isoText, jsonObject, textOrNull } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { extrapolate, fleetSample } from './device-samples.ts';

@@ -6,7 +6,7 @@ import { storableText } from '../../../contract/text.ts';
 import type { Actor, TenantScope } from '../../ledger-terms.ts';
 import { atomically } from '../change/atomically.ts';
 import { insertAudit } from '../change/audit.ts';
-import { findApp } from '../change/lookups.ts';
+import { findApp } from '../change/channels.ts';
 import type { Database, Sql } from '../database/database.ts';
 
 const KEY_BYTES = 32;

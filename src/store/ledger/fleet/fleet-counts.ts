@@ -10,7 +10,7 @@ import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import type { AdoptionStep } from '../../../contract/resource.ts';
 import { isoTime, storableText } from '../../../contract/text.ts';
 import type { SeenCounts } from '../../console-ledger.ts';
-import { findApp } from '../change/lookups.ts';
+import { findApp } from '../change/channels.ts';
 import { columns, isoText, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import {

@@ -24,7 +24,7 @@ import { type Actor, actorText } from '../../ledger-terms.ts';
 import { expireApprovals } from '../change/approval-decisions.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
 import { insertAudit, organizationExists } from '../change/audit.ts';
-import { findApp } from '../change/lookups.ts';
+import { findApp } from '../change/channels.ts';
 import { columns, isoText, jsonOrNull, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 

@@ -25,9 +25,13 @@ import {
 import type { Announced, NewAnnouncement, NewRetraction } from '../../console-ledger.ts';
 import type { Actor, Changed, KnownStates, NewArtifact, ReleaseName } from '../../ledger-terms.ts';
 import { type ActorSql, atomically } from '../change/atomically.ts';
-import { type LockedChannel, lockChannel, recordChannelChange } from '../change/channels.ts';
+import {
+  type LockedChannel,
+  lockChannel,
+  recordChannelChange,
+  refuseArchived,
+} from '../change/channels.ts';
 import { asksForApproval } from '../change/exposure.ts';
-import { refuseArchived } from '../change/lookups.ts';
 import { followPlan } from '../change/plan-rows.ts';
 import { ALL_ARTIFACTS_JSON, columns, jsonObject, jsonOrNull, msOf } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';

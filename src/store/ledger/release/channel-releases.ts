@@ -5,7 +5,7 @@ import { isFailure, type Outcome } from '../../../contract/failure.ts';
 import { byVersion } from '../../../domain/decision/version.ts';
 import type { ReleaseFilter, UnjudgedReleases } from '../../console-ledger.ts';
 import type { OwnedApp } from '../../ledger-terms.ts';
-import { findChannel } from '../change/lookups.ts';
+import { findChannel } from '../change/channels.ts';
 import { columns, RELEASE_HEAD, textOrNull } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 import { countOn } from '../fleet/fleet-counts.ts';

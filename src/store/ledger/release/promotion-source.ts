@@ -6,7 +6,7 @@ import type { Targeting } from '../../../contract/resource.ts';
 import { isStorable } from '../../../contract/text.ts';
 import { isOpen } from '../../../domain/rollout/plan-state.ts';
 import type { NewArtifact, NewPromotion } from '../../ledger-terms.ts';
-import { findChannel } from '../change/lookups.ts';
+import { findChannel } from '../change/channels.ts';
 import { findPlan } from '../change/plan-rows.ts';
 import { ALL_ARTIFACTS_JSON } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';

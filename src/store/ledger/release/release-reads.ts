@@ -18,7 +18,7 @@ import {
   scopeValues,
   type TenantScope,
 } from '../../ledger-terms.ts';
-import { findChannel } from '../change/lookups.ts';
+import { findChannel } from '../change/channels.ts';
 import { findReleaseByName } from '../change/plan-rows.ts';
 import {
   ARTIFACTS_JSON,

@@ -19,13 +19,12 @@ import type {
 } from '../../ledger-terms.ts';
 import type { ActorSql } from '../change/atomically.ts';
 import { type Change, type LockedOne, lockOne } from '../change/change.ts';
-import { type LockedChannel, recordChannelChange } from '../change/channels.ts';
+import { type LockedChannel, recordChannelChange, refuseArchived } from '../change/channels.ts';
 import {
   defaultRolloutOf,
   recordReleaseExposure,
   recordSourceExposure,
 } from '../change/exposure.ts';
-import { refuseArchived } from '../change/lookups.ts';
 import { endPlan, findPlan } from '../change/plan-rows.ts';
 import { ALL_ARTIFACTS_JSON, columns, isoText, jsonOrNull, newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';

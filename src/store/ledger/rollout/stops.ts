@@ -25,13 +25,14 @@ import type { ActorSql } from '../change/atomically.ts';
 import { insertAudits } from '../change/audit.ts';
 import type { Change, Locked } from '../change/change.ts';
 import {
+  findApp,
+  findChannel,
   type LockedChannel,
   lockAllChannels,
   lockChannel,
   raiseRevisions,
 } from '../change/channels.ts';
 import { recordReleaseExposure } from '../change/exposure.ts';
-import { findApp, findChannel } from '../change/lookups.ts';
 import { findOpenPlans, followPlan } from '../change/plan-rows.ts';
 import { newId } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
