@@ -103,9 +103,12 @@ export function useRepetition(load: () => Promise<void>, everyMs: number): void 
       if (isReading) return;
       clearTimeout(timer);
       isReading = true;
-      if (document.visibilityState === 'visible') await load();
-      isReading = false;
-      if (!isOver) timer = setTimeout(again, everyMs);
+      try {
+        if (document.visibilityState === 'visible') await load();
+      } finally {
+        isReading = false;
+        if (!isOver) timer = setTimeout(again, everyMs);
+      }
     };
     const whenShown = () => {
       if (document.visibilityState === 'visible') void again();

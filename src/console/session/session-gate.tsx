@@ -48,7 +48,7 @@ export function SessionGate({ children }: { children: ComponentChildren }) {
       setFault(undefined);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      setFault(error.advice);
+      if (mine === turn.current) setFault(error.advice);
     }
   }, []);
   useEffect(() => {

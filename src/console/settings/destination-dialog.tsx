@@ -142,7 +142,7 @@ function AddressField(props: {
         type="email"
         value={address}
         onInput={onInput}
-        hint="The address of a member. It gets nothing once it is not."
+        hint="A member's address, while they are one; any other is asked by a link first."
         isRequired
       />
     );
