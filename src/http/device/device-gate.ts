@@ -1,6 +1,6 @@
-// Application of the device limit to requests: a device is limited by its id, or by its client's address when
-// it tells none. All device endpoints share one gate, because they share one limit. The gate also knows the
-// network that an admitted device asks from.
+// Applies the device limit to requests: by the device's id, or by the client's IP address if the request has
+// no id. All device endpoints share one gate, because they share one limit. The gate also finds the network
+// of an admitted device.
 
 import { type Failure, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -22,37 +22,37 @@ import { addressText, type Exchange, remoteAddressOf } from '../transport/exchan
 import type { HttpRequest, HttpResponse } from '../transport/http-app.ts';
 import { readRequestQuery } from './request-query.ts';
 
-/** Seed of the hashes of addresses, which keeps an address apart from a device whose id is the same text. */
+/** Seed for hashes of IP addresses, so that an address never counts as a device with the same text as id. */
 const ADDRESS_SEED = 0x5eed;
 const FORWARDED_FOR = 'x-forwarded-for';
 
 export class DeviceGate {
   /**
-   * Network of the device of the latest request, if it was not refused. Always the same array, which the next
-   * request overwrites.
+   * Network of the device of the latest request, if that was not refused. It is always the same array, which
+   * the next request overwrites.
    */
   readonly network: NetworkWords = new Int32Array(NETWORK_WORDS);
-  // The two hashes of the latest request: `now` sets them for `later`. They save an object for each request,
-  // which would cost more than the rest of the gate.
+  // The two hashes of the latest request: `now` sets them for `later` and `settle`. An object for each
+  // request would cost more than the rest of the gate.
   private hash = 0;
   private tag = 0;
 
-  /** Without `readsNetworks`, all networks are unknown. */
+  /** `readsNetworks`: if false, all networks stay unknown. */
   constructor(
     private readonly limit: DeviceLimit,
     private readonly trustedProxies: number,
     private readonly readsNetworks: boolean,
   ) {}
 
-  /** What the monotonic clock of the process showed at the latest request. */
+  /** Milliseconds of the process's monotonic clock at the latest request. */
   get readMs(): number {
     return this.limit.readMs;
   }
 
   /**
    * Counts a request of the device with this id and its `hashText`; without an id both are undefined. Returns
-   * `ADMITTED`; the seconds for `refusalOf`; or `MUST_SETTLE`: then `later` must be called before the gate
-   * gets another request.
+   * `ADMITTED`; the seconds for `refusalOf`; or `MUST_SETTLE`: then `later` or `settle` must be called before
+   * the gate gets another request.
    */
   now(
     res: HttpResponse,
@@ -76,13 +76,13 @@ export class DeviceGate {
     return this.limit.later(this.hash, this.tag);
   }
 
-  /** Does the same as `later`, and calls the asker in place of a promise. */
+  /** Does the same as `later`, but calls `asker` instead of returning a promise. */
   settle(asker: Asker<number>): void {
     this.limit.settle(this.hash, this.tag, asker);
   }
 
   /**
-   * Counts a request that may wait for its answer; resolves with the 429, or undefined when it is admitted.
+   * Counts a request of a handler that may wait; resolves with the 429, or undefined if it is admitted.
    */
   limitExchange({ headers, queryText, remoteAddress }: Exchange): Promise<Failure | undefined> {
     const query = readRequestQuery(queryText);
@@ -95,8 +95,8 @@ export class DeviceGate {
   }
 
   /**
-   * Finds the network of the device of the latest request. It is kept with the device's counts, because
-   * reading an address costs a call into uWebSockets.js and several objects.
+   * Finds the network of the device of the latest request. It is cached with the device's counts, because
+   * reading an IP address takes a call into uWebSockets.js and several objects.
    */
   private findNetwork(res: HttpResponse, req: HttpRequest): void {
     const { network } = this;
@@ -117,11 +117,10 @@ export class DeviceGate {
     notes[at + 1] = network[1] as number;
   }
 
-  /** Returns the address of the client whose socket, or whose last proxy's, has this address. */
+  /** Returns the client's IP address; `socketAddress` is that of the socket's peer, which may be a proxy. */
   private clientOf(socketAddress: string, req: HttpRequest): string {
     if (this.trustedProxies === 0) return clientAddress(socketAddress, '', 0);
-    // Some proxies add a header line of their own. `getHeader` returns only the first, which the client
-    // wrote.
+    // Some proxies add a second header line. `getHeader` returns only the first, perhaps the client's own.
     const lines: string[] = [];
     req.forEach((name, value) => {
       if (name === FORWARDED_FOR) lines.push(value);
@@ -135,15 +134,15 @@ export class DeviceGate {
 const HIGH_BYTE = /[\u0080-\u00ff]/;
 
 /**
- * Returns the device id in a header value; undefined when it is empty (as an absent one is), too long, or no
- * device's own.
+ * Returns the device id in a header value; undefined if it is empty (as an absent one is), too long, `.` or
+ * `..`, or a mistaken id.
  */
 export function readDeviceIdentity(header: string): string | undefined {
   const id = readDeviceText(header);
   return id === undefined || mistakenIdIn(id) !== undefined ? undefined : id;
 }
 
-/** Returns the text with which a header value names a device, which may be an id that many devices share. */
+/** Returns the decoded text of a header with a device id, which may be a mistaken id of many devices. */
 export function readDeviceText(header: string): string | undefined {
   if (header === '') return undefined;
   const text = decodeHeader(header);

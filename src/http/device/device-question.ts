@@ -1,4 +1,4 @@
-// What a handler of checks is asked: how a request is read, how its decision is written, and the request.
+// Protocol of an updater, as the handlers of checks need it: how to read a request, and how to answer it.
 
 import type { Outcome } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
@@ -8,32 +8,32 @@ import type { HttpResponse } from '../transport/http-app.ts';
 import type { Reply } from '../transport/reply.ts';
 
 /**
- * Question that clients ask at an updater's addresses: how to read it and the device, and how to answer it.
+ * Question that clients ask at an updater's addresses: how to read it, how to find the device, how to answer.
  */
 export type DeviceQuestion<Item extends Candidate> = {
-  /** Path pattern of the addresses, for the figures. */
+  /** Path pattern of the addresses, for the metrics. */
   readonly route: string;
-  /** Returns the query of a path; 404 when it has another form, 400 naming the part at fault. */
+  /** Returns the query of a path; 404 if the path does not match, 400 that names a wrong part. */
   readonly parse: (path: string, client: AskingClient) => Outcome<CheckQuery<Item>>;
-  /** Header that names the device, before the query's `device`. */
+  /** Header with the device id; it takes precedence over the parameter `device`. */
   readonly deviceHeader: string;
-  /** Parameter that names the device where neither the header nor `device` does. */
+  /** Parameter with the device id if neither the header nor `device` has one. */
   readonly deviceParameter: string | undefined;
-  /** Headers that name the device where none of them does, in the order in which they are tried. */
+  /** Headers with the device id if none of the above has one, in the order in which they are tried. */
   readonly otherDeviceHeaders: readonly string[];
   /** Parameters of the query that the answer depends on. */
   readonly parameters: readonly string[];
-  /** Beginning of the User-Agent of clients that are answered otherwise; '' where there are none. */
+  /** Beginning of the User-Agent of clients that get a different answer; '' if there are none. */
   readonly agent: string;
   /** Whether the answer depends on `If-None-Match`. */
   readonly isConditional: boolean;
   /**
-   * Returns what to wait for before a decision is written, undefined when there is nothing; undefined itself
-   * where that is always so.
+   * Returns a promise to await before the decision is written, or undefined if there is nothing to await.
+   * Absent if there never is.
    */
   readonly ready: ((decision: PlanDecision<Item>) => Promise<void> | undefined) | undefined;
   /**
-   * Writes a decision; `ifNoneMatch` is '' when the request has none, or the answer does not depend on it.
+   * Writes a decision; `ifNoneMatch` is '' if the request has none, or the answer does not depend on it.
    */
   readonly reply: (decision: PlanDecision<Item>, ifNoneMatch: string) => Reply;
 };

@@ -1,6 +1,6 @@
-// Handlers of update checks, which all updaters share. When the channel's catalog is loaded, a check is
+// Handlers of update checks, which all updaters share. If the channel's catalog is loaded, a check is
 // answered before its handler returns: without a promise, without I/O, and without parsing a path or query
-// string that was parsed before.
+// string again that is cached.
 
 import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -32,13 +32,13 @@ import { refusalReply } from './refusal-reply.ts';
 import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
 import { WaitingCheck, type WaitingQuestion, type WaitingRoute } from './waiting-check.ts';
 
-/** Maximum number of cached queries by path. Clients choose paths, hence a bound. */
+/** Maximum number of cached queries by path; bounded, because clients choose paths. */
 const PATHS_MAX = 50_000;
 
-/** Maximum number of cached query strings. Devices of a fleet send few different ones. */
+/** Maximum number of cached query strings; devices of a fleet send few different ones. */
 const QUERY_TEXTS_MAX = 10_000;
 
-/** End of the cache's key for clients with the question's User-Agent: a path contains no space. */
+/** Suffix of the cache's key for clients with the question's User-Agent; no path has a space. */
 const AGENT_VARIANT = ' agent';
 
 export type DecisionRouteDependencies = {
@@ -52,20 +52,20 @@ export type DeviceRouteDependencies = DecisionRouteDependencies & {
 };
 
 /**
- * Handlers of GET and HEAD for addresses at which decisions are asked for. Subclasses tell who asks, and
- * whether it may wait.
+ * Handlers of GET and HEAD for addresses that answer with decisions. A subclass implements `serve`: how it
+ * finds the device, and whether the request may wait.
  */
 export abstract class DecisionRoute {
   readonly get: RequestHandler = (res, req) => this.handle(res, req, false);
   readonly head: RequestHandler = (res, req) => this.handle(res, req, true);
   protected readonly check: DecisionRouteDependencies['check'];
-  /** Replies that are no decision, and those that waited. */
+  /** Counts the replies that are no decisions, and those that waited. */
   protected readonly replies: RouteTraffic;
   private readonly traffic: Traffic;
-  /** Observation of the request that is being handled, where requests are watched. */
+  /** Observation of the request that is being handled, if requests are watched. */
   private present: Observation | undefined;
 
-  /** `route` is the path pattern of the addresses, for the figures. */
+  /** `route` is the path pattern of the addresses, for the metrics. */
   constructor(route: string, { check, traffic }: DecisionRouteDependencies) {
     this.check = check;
     this.traffic = traffic;
@@ -80,7 +80,7 @@ export abstract class DecisionRoute {
     try {
       this.serve(request, req);
     } catch (error) {
-      // An exception that leaves a handler would end the process; only this request may fail.
+      // An uncaught exception of a handler would end the process; only this request may fail.
       const reply = faultReply(error, this.waiting(request), this.traffic);
       this.write(request, reply);
       this.replies.count(reply.status);
@@ -113,23 +113,23 @@ export abstract class DecisionRoute {
     answerLater(request.res, this.waiting(request), this.traffic, work);
   }
 
-  /** Returns the request as one whose answer is waited for. */
+  /** Returns the request in the form that `answerLater` and `faultReply` need. */
   private waiting(request: DeviceRequest): AnsweredRequest {
     const { path } = request;
     return { method: methodOf(request), path, replies: this.replies, ...this.present };
   }
 }
 
-/** Handlers for the addresses of one updater, at which devices ask for themselves. */
+/** Handlers for the addresses of one updater, whose devices send their own id. */
 export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   private readonly question: DeviceQuestion<Item>;
   private readonly gate: DeviceGate;
-  /** Cached queries by path and variant. They save parsing it, and keep the index of their plan. */
+  /** Cached queries by path and variant: they need no parsing, and have the index of their plan. */
   private readonly queries = new GenerationalCache<CheckQuery<Item>>(PATHS_MAX);
-  /** Cached query strings, read. They save parsing them, and tagging their labels. */
+  /** Parsed query strings by text: they need no parsing again, and have the tag of their labels. */
   private readonly asked = new GenerationalCache<RequestQuery>(QUERY_TEXTS_MAX);
   private readonly waitingRoute: WaitingRoute<Item>;
-  /** Mistaken id of the latest request; undefined when it has none. */
+  /** Mistaken id of the latest request; undefined if it has none. */
   private mistake: MistakenId | undefined;
 
   constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
@@ -143,7 +143,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     const { question, check } = this;
     const queryText = req.getQuery();
     let asked = EMPTY_QUERY;
-    // Told below: the limit comes first, and a client above it gets 429 also where its request is invalid.
+    // Answered below, after the limit: a client above the limit gets 429 even if its request is invalid.
     let refusal: Failure | undefined;
     if (queryText !== undefined) {
       const read = this.readQuery(queryText);
@@ -182,7 +182,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     this.decideLater(request, wait, query, device, ifNoneMatch);
   }
 
-  /** Returns the id of the device that asks, and keeps the mistake where its request names none. */
+  /** Returns the id of the device that asks; else sets `mistake` if the request has a mistaken id. */
   private readDeviceId(req: HttpRequest, { deviceId, mistake }: RequestQuery): string | undefined {
     this.mistake = mistake;
     const { deviceHeader, otherDeviceHeaders } = this.question;
@@ -197,7 +197,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
 
   private idIn(header: string): string | undefined {
     if (header === '') return undefined;
-    // ASCII needs no decoding. The test costs nothing, because the hash of the id needs the same words.
+    // ASCII needs no decoding. The test costs nothing extra, because hashing the id needs the same words.
     const isPlain = header.length <= LIMIT.deviceIdLengthMax && utf8WordsOf(header).isAscii;
     const text = isPlain ? header : readDeviceText(header);
     if (text === undefined || isFoldedAway(text)) return undefined;
@@ -215,15 +215,15 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     { id, hash, labels, labelsTag, network, mistake }: CheckDevice,
     ifNoneMatch: string,
   ): void {
-    // A copy, because the gate's array holds the network of the latest request only. Name by name, because a
-    // spread of the rest takes longer than all else that is done here.
+    // A copy, because the gate overwrites its array with the next request's network. Without a spread, which
+    // would take longer than all else in this function.
     const device = { id, hash, labels, labelsTag, network: network.slice(), mistake };
     const asked = { query, device, ifNoneMatch };
     if (this.replies.isWatched) this.decideWatched(request, wait, asked);
     else new WaitingCheck(this.waitingRoute, request, asked).begin(wait === MUST_SETTLE);
   }
 
-  /** Does the same within the watch of the request, whose context follows promises. */
+  /** Does what `WaitingCheck` does, but with promises, which the context of the request's span follows. */
   private decideWatched(
     request: DeviceRequest,
     wait: number,
@@ -238,8 +238,8 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   }
 
   /**
-   * Answers with a decision whose document is not written yet. It is apart from `serve`, because a function
-   * that contains a closure pays for it whenever it is called.
+   * Answers with a decision whose document is not written yet. This is not in `serve`, because a function
+   * that contains a closure pays for it in every call.
    */
   private writeAfter(
     request: DeviceRequest,
@@ -263,7 +263,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     const known = this.asked.get(queryText);
     if (known !== undefined) return known;
     const read = readRequestQuery(queryText, this.question);
-    // One that names a device comes from no other.
+    // Only one device sends a query with its own id, so such a query is not cached.
     if (!isFailure(read) && read.deviceId === undefined) this.asked.keep(queryText, read);
     return read;
   }
@@ -279,7 +279,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
     wait: number,
     work: () => Reply | Promise<Reply>,
   ): void {
-    // Called before the event loop goes on, because the gate remembers the latest request only.
+    // Called at once, because the gate remembers only the latest request.
     const admitted = wait === MUST_SETTLE ? this.gate.later() : undefined;
     this.answerLater(request, async () => {
       const seconds = admitted === undefined ? ADMITTED : await admitted;
@@ -288,7 +288,7 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   }
 }
 
-/** Returns the text by which the query of a request is cached: mostly the path alone. */
+/** Returns the key by which the query of a request is cached: usually the path alone. */
 function keyOf(path: string, { variant }: RequestQuery, hasAgent: boolean): string {
   if (variant === '' && !hasAgent) return path;
   return hasAgent ? path + AGENT_VARIANT + variant : path + variant;

@@ -1,5 +1,5 @@
-// Page that a browser gets in place of a download: why there is no file, and which files there are. It has
-// nothing but words and links, so that no text of a publisher or a stranger can do anything.
+// Page that a browser gets in place of a download: why there is no file, and which files exist. It contains
+// only escaped text and links, so that no text of a publisher or a stranger can do harm.
 
 import type { Failure } from '../../contract/failure.ts';
 import { platformName } from '../../contract/text.ts';
@@ -14,21 +14,21 @@ const GUARDS: readonly HeaderPair[] = [
   ['Referrer-Policy', 'no-referrer'],
 ];
 
-/** What a person asked for: parameters of the address, and the platform where it is known. */
+/** Requested download: parameters of the path, and the platform if it is known. */
 export type DownloadAsked = {
   readonly app: string;
   readonly channel: string;
   readonly platform: string | undefined;
-  /** Way from the address that was asked to that of the channel: it ends with a slash. */
+  /** Relative URL from the requested address to the channel's, with a trailing slash. */
   readonly base: string;
 };
 
-/** Whether a request accepts pages: browsers name their type when a person opens an address. */
+/** Returns whether the header `Accept` names HTML, as browsers do when a person opens an address. */
 export function acceptsHtml(accept = ''): boolean {
   return /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
 }
 
-/** Builds the page for a refusal, with the files of the channel that everybody may have. */
+/** Builds the page for a refusal, with the channel's files that everybody may download. */
 export function downloadPage(
   failure: Failure,
   { app, channel, platform, base }: DownloadAsked,

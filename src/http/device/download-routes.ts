@@ -1,4 +1,4 @@
-// Routes of downloads: stable links for people that lead to the newest file, the packages of Velopack, and
+// Routes of downloads: stable links for people that redirect to the newest file, packages of Velopack, and
 // failure reports of devices.
 
 import { type Failure, fail, failUntil, invalidField, isFailure } from '../../contract/failure.ts';
@@ -25,12 +25,12 @@ import { type DeviceGate, readDeviceIdentity } from './device-gate.ts';
 import { acceptsHtml, type DownloadAsked, downloadPage } from './download-page.ts';
 import { readRequestQuery } from './request-query.ts';
 
-/** A person may get the release before the newest for a minute, and caches may answer for that long. */
+/** Caches may answer for a minute, in which a person may get the release before the newest one. */
 const KEPT: HeaderPair = ['Cache-Control', 'public, max-age=60'];
 const BY_AGENT: HeaderPair = ['Vary', 'User-Agent'];
 const BY_ACCEPT: HeaderPair = ['Vary', 'Accept'];
 
-/** Words in the User-Agent of browsers, and the platform that they tell; the first that is found counts. */
+/** Words in the User-Agent of browsers, with the platform that each stands for; the first match counts. */
 const AGENTS: readonly (readonly [word: RegExp, platform: string])[] = [
   [/\bAndroid\b/, 'android'],
   [/\b(?:iPhone|iPad|iPod)\b/, 'ios'],
@@ -40,8 +40,8 @@ const AGENTS: readonly (readonly [word: RegExp, platform: string])[] = [
 ];
 
 /**
- * Builds the routes: 302 to the file for a platform, which the address or the browser tells. Where there is
- * none, a browser gets a page that says so, with the files that there are.
+ * Builds the routes: 302 to the file for the platform in the path, or else in the User-Agent. If there is
+ * none, a browser gets a page that says so, with the existing files.
  */
 export function downloadRoutes(dependencies: ChannelHandlerDependencies): readonly Route[] {
   const serving = (headers: readonly HeaderPair[]): Handler => {
@@ -51,7 +51,7 @@ export function downloadRoutes(dependencies: ChannelHandlerDependencies): readon
       const refuse = (failure: Failure, catalog?: Catalog): Reply | Failure =>
         isPage ? pageOf(failure, exchange, catalog, refusalHeaders) : failure;
       const query = queryOf(exchange);
-      // A page lists the files of the channel; a program is refused before that is looked up.
+      // A page lists the files of the channel, so it needs the catalog; a program is refused without it.
       if (isFailure(query) && !(isPage && query.failure === 'noDownload')) return refuse(query);
       const catalog = await find();
       if (isFailure(catalog)) return refuse(catalog);
@@ -116,12 +116,12 @@ function platformIn(agent: string): string | undefined {
   return AGENTS.find(([word]) => word.test(agent))?.[1];
 }
 
-/** What browsers on Linux tell of their machine: `Linux aarch64`, `Linux i686 on x86_64`. */
+/** Part of the User-Agent with the machine, on Linux: `Linux aarch64`, `Linux i686 on x86_64`. */
 const LINUX_MACHINE = /\bLinux ([^;()]{1,64})/;
-/** Chrome tells this arch on every machine. */
+/** Architecture that Chrome sends on every machine, so that it means nothing. */
 const TOLD_EVERYWHERE = 'x86_64';
 
-/** Returns the architecture that a browser tells; undefined on other systems than Linux, which hide it. */
+/** Returns the architecture in a User-Agent; undefined on systems other than Linux, where it is hidden. */
 function archIn(agent: string): string | undefined {
   const words = LINUX_MACHINE.exec(agent)?.[1]?.split(' ') ?? [];
   const arches = words.map((word) => foldArch(word, 'linux'));
@@ -129,11 +129,11 @@ function archIn(agent: string): string | undefined {
   return arch === TOLD_EVERYWHERE ? undefined : arch;
 }
 
-// Route of the packages that a Velopack feed names: clients ask for them beside the feed, and are sent on to
-// where the publisher keeps them.
+// Route of the packages that a Velopack feed names: clients request them beside the feed, and are redirected
+// to the publisher's server.
 
 /**
- * Builds the route: 302 to the address of a published artifact with that file name, the highest version's.
+ * Builds the route: 302 to the URL of the published artifact with that file name, of the highest version.
  */
 export function packageRoute(dependencies: ChannelHandlerDependencies): Route {
   return {
@@ -150,7 +150,7 @@ export function packageRoute(dependencies: ChannelHandlerDependencies): Route {
 }
 
 function addressOf({ published }: Catalog, file: string): string | undefined {
-  // The catalog holds them highest first.
+  // `published` is sorted, the highest version first.
   for (const { source } of published) {
     const artifact = source.artifacts.find((each) => packageNameOf(each) === file);
     if (artifact?.url !== undefined) return artifact.url;
@@ -158,15 +158,15 @@ function addressOf({ published }: Catalog, file: string): string | undefined {
   return undefined;
 }
 
-// Route by which a device tells that it could not install a version (docs/contract.md 27.9).
+// Route by which a device reports that it could not install a version (docs/contract.md 27.9).
 
 type FailureRouteDependencies = ChannelHandlerDependencies & {
   readonly failures: Pick<FailureReports, 'note'>;
-  /** Number of proxies whose entries in `X-Forwarded-For` are believed. */
+  /** Number of proxies whose entries in `X-Forwarded-For` are trusted. */
   readonly trustProxy: number;
 };
 
-/** Builds the route: 204 once the failure is recorded, or passed over. */
+/** Builds the route: 204 once the failure is recorded or ignored. */
 export function failureRoute(dependencies: FailureRouteDependencies): Route {
   const { failures, trustProxy } = dependencies;
   return {
@@ -214,24 +214,24 @@ function readDevice({ params, headers, queryText }: Exchange) {
   };
 }
 
-// Handlers of public addresses that are answered from a channel's catalog and make no decision: limited as
-// every device address, and with refusals that no cache may keep.
+// Handlers of public addresses that answer from a channel's catalog without a decision. The device limit
+// applies to them, and no cache may store their refusals.
 
 export type ChannelHandlerDependencies = {
   readonly catalogs: Pick<Catalogs, 'find'>;
   readonly gate: Pick<DeviceGate, 'limitExchange'>;
-  /** Headers of every refusal, beside that no cache may keep it. */
+  /** Further headers of every refusal, beside those that forbid caching. */
   readonly refusalHeaders?: readonly HeaderPair[];
 };
 
-/** Finds the catalog that the address names. */
+/** Finds the catalog of the app and channel in the path. */
 type FindCatalog = () => Promise<Catalog | Failure>;
 
 const RETRY_MS = 1000;
 
 /**
- * Builds the handler of a path with `:appRef` and `:channel`. `answer` is given the function that finds the
- * catalog, so that it may refuse what else the address tells before that is looked up.
+ * Builds the handler of a path with `:appRef` and `:channel`. `answer` gets a function that finds the
+ * catalog, so that it can refuse other parts of the request first.
  */
 export function channelHandler(
   { catalogs, gate, refusalHeaders = [] }: ChannelHandlerDependencies,
@@ -242,7 +242,7 @@ export function channelHandler(
     const outcome = limited ?? (await answer(exchange, () => findCatalog(catalogs, exchange)));
     if (!isFailure(outcome)) return outcome;
     const reply = failureReply(outcome);
-    // What is unknown now may exist a moment later.
+    // An app or channel that is unknown now may exist a moment later.
     return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE, ...refusalHeaders] };
   };
 }
@@ -253,6 +253,6 @@ async function findCatalog(
 ): Promise<Catalog | Failure> {
   const slot = await catalogs.find(params.get('appRef') ?? '', params.get('channel') ?? '');
   if (isFailure(slot)) return slot;
-  // A slot is empty when its channel was evicted just now.
+  // The slot is empty if its channel has just been evicted.
   return slot.catalog ?? failUntil('unavailable', RETRY_MS);
 }

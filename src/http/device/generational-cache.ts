@@ -1,30 +1,30 @@
-// Bounded cache of recently used values by text. It has two generations, of which the older is dropped as a
-// whole when the younger is full; a value that is read from the older moves to the younger, so that values in
-// use stay. Unlike in a list in order of use, most reads write nothing.
+// Bounded cache of recently used values by text. It has two generations: when the younger is full, the older
+// is dropped as a whole. A value that is read from the older one moves to the younger, so that values in use
+// stay. Unlike in an LRU list, most reads write nothing.
 //
-// A value is kept when its text is seen for the second time. A flood of texts that are never repeated is not
-// kept, so that it neither evicts other values nor leaves garbage to collect.
+// A value is stored only when its text is seen for the second time, so that a flood of texts that are never
+// repeated neither evicts other values nor leaves garbage to collect.
 
 import { secondHash } from '../../domain/decision/hashes.ts';
 
-/** Number of hashes of texts that were seen once (256 KiB); a power of two. */
+/** Number of remembered hashes of texts that were seen once (256 KiB); a power of two. */
 const SIGHTS = 2 ** 16;
 
 /**
- * Maximum length of a text that is kept: clients choose the texts, so that their size must be bounded, too.
+ * Maximum length of a text that is stored: clients choose the texts, so their size must be bounded too.
  */
 const KEY_LENGTH_MAX = 256;
 
 /**
- * Number of places for values of the younger generation that are found without hashing their whole text,
- * which takes a map half of its look-up: 128 KiB for a cache in use. A power of two.
+ * Number of places for values of the younger generation, which are found without hashing their whole text:
+ * that takes half of a map's look-up. 128 KiB for a cache in use; a power of two.
  */
 const PLACES = 2 ** 13;
 const SCRAMBLE = 0x9e3779b1;
-/** Characters at the end of a text, where most of them differ, that choose its places. */
+/** Number of characters at the end of a text, where most texts differ, that its places depend on. */
 const LAST_CHARACTERS = 8;
 
-/** Returns the first of the two places of a text. Texts that share them are found in the map. */
+/** Returns the first of the two places of a text. If more texts share them, the map has the others. */
 function placeOf(text: string): number {
   const { length } = text;
   let hash = length;
@@ -41,7 +41,7 @@ export class GenerationalCache<Value> {
   private readonly sights = new Int32Array(SIGHTS);
   private young = new Map<string, Value>();
   private old = new Map<string, Value>();
-  /** Texts and values by place; without places until a value is kept. */
+  /** Texts and values by place; empty until a value is stored. */
   private placed: string[] = [];
   private values: (Value | undefined)[] = [];
 
@@ -62,7 +62,7 @@ export class GenerationalCache<Value> {
     return value;
   }
 
-  /** Keeps the value if its key was seen before and is not too long; returns whether it did. */
+  /** Stores the value if its key was seen before and is not too long; returns whether it did. */
   keep(key: string, value: Value): boolean {
     if (key.length > KEY_LENGTH_MAX) return false;
     const sight = secondHash(key) | 0;

@@ -1,16 +1,16 @@
-// Replies of refusals to devices, which no cache may keep.
+// Replies to devices with refusals, which no cache may store.
 
 import { FAILURES, type Failure, type FailureKind } from '../../contract/failure.ts';
 import { failureReply, NO_STORE, type Reply, replyHead } from '../transport/reply.ts';
 
 /**
- * Cached replies of refusals without details, at most one per failure kind. They save writing one for every
- * check of a fleet that asks for an app or channel that does not exist; `refusalReply` adds them.
+ * Cached replies of refusals without details, at most one per failure kind, so that a fleet that asks for an
+ * unknown app or channel does not cost a new reply for every check. `refusalReply` fills the cache.
  */
 const plainRefusals = new Map<FailureKind, Reply>();
 
 /**
- * Returns the reply of a refusal, which no cache may keep either: an app that is unknown now may exist a
+ * Returns the reply of a refusal. No cache may store it, because an app that is unknown now may exist a
  * second later.
  */
 export function refusalReply(refusal: Failure): Reply {

@@ -1,5 +1,4 @@
-// Reading of the query of a device's request: its labels (`l.`), its id, and the parameters that the updater
-// knows.
+// Parses the query of a device's request: labels (`l.`), device id, and parameters that the updater knows.
 
 import { type Failure, invalidField, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -11,15 +10,15 @@ import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 
 export type RequestQuery = {
   readonly labels: Labels;
-  /** `tagLabels` of the labels. */
+  /** Result of `tagLabels` for the labels. */
   readonly labelsTag: number;
-  /** Device id; undefined where there is none, or a text that is no id. */
+  /** Device id; undefined if there is none, or the text is no valid id. */
   readonly deviceId: string | undefined;
-  /** Mistaken id with which it names a device; undefined where it names one, or none. */
+  /** Kind of the mistaken id in place of a device id; undefined with a valid id, or without any. */
   readonly mistake: MistakenId | undefined;
-  /** Values of the updater's parameters, as far as there are any. */
+  /** Values of the updater's parameters that the query has. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Text that tells apart queries with other values of those parameters; '' without any. */
+  /** Text that distinguishes queries by the values of these parameters; '' without any. */
   readonly variant: string;
 };
 
@@ -27,18 +26,18 @@ const LABEL_PREFIX = 'l.';
 const DEVICE = 'device';
 const NO_LABELS: Labels = new Map();
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
-/** Characters in the presence of which `URLSearchParams` reads a parameter: encoding marks and non-ASCII. */
+/** Characters because of which a parameter needs `URLSearchParams`: `%`, `+` and non-ASCII. */
 const ENCODED = /[%+\u0080-\uffff]/;
 
 /**
- * Returns a query in which form decoding leaves a `+` what it is: clients of updaters send versions such as
- * `1.0.0+4` as they are.
+ * Escapes each `+` of a query, so that form decoding leaves it a `+`: clients of updaters send versions such
+ * as `1.0.0+4` unescaped.
  */
 export function keepPlus(query: string): string {
   return query.replaceAll('+', '%2B');
 }
 
-/** Query of a request that has none. */
+/** Result for a request without a query. */
 export const EMPTY_QUERY: RequestQuery = {
   labels: NO_LABELS,
   labelsTag: tagLabels(NO_LABELS),
@@ -48,20 +47,20 @@ export const EMPTY_QUERY: RequestQuery = {
   variant: '',
 };
 
-/** Parameters that count for an endpoint, beside labels and `device`. */
+/** Parameters that an endpoint reads, beside labels and `device`. */
 type KnownParameters = {
   readonly parameters: readonly string[];
-  /** Parameter that names the device where `device` does not. */
+  /** Parameter with the device id if `device` has none. */
   readonly deviceParameter?: string | undefined;
 };
 
 const NONE_KNOWN: KnownParameters = { parameters: [] };
 
 /**
- * Reads a query string (`l.tier=gold&bundle=deb`); of a repeated name the last value counts, and names that
- * are neither labels nor in `known` are ignored. A `+` is a space in labels and ids, and stays a `+` in the
- * parameters that are known (docs/contract.md 1.8). Reads one parameter after the other and stops at the
- * first label that is refused (400), because clients choose the length of a query.
+ * Parses a query string (`l.tier=gold&bundle=deb`). Of a repeated name the last value counts; names that are
+ * neither labels nor in `known` are ignored. A `+` becomes a space in labels and ids, but stays a `+` in
+ * known parameters (docs/contract.md 1.8). Parsing stops at the first label that is refused (400), because
+ * clients choose the length of a query.
  */
 export function readRequestQuery(
   query: string | undefined,
@@ -80,7 +79,7 @@ export function readRequestQuery(
 
 class QueryReader {
   private readonly labels = new Map<string, string>();
-  /** Undefined until there is one, since most queries have none. */
+  /** Known parameters; undefined until there is one, because most queries have none. */
   private parameters: Map<string, string> | undefined;
   private device: string | undefined;
   private otherDevice: string | undefined;
@@ -89,7 +88,7 @@ class QueryReader {
 
   /**
    * Reads the parameter between two indexes; returns the refusal of a label that is not allowed. The `&`
-   * keeps `URLSearchParams` from removing a leading `?`.
+   * prevents `URLSearchParams` from removing a leading `?`.
    */
   read(query: string, from: number, to: number): Failure | undefined {
     const equals = query.indexOf('=', from);
@@ -97,7 +96,7 @@ class QueryReader {
     if (!this.mayCount(query, from, end)) return undefined;
     const parameter = query.slice(from, to);
     if (!ENCODED.test(parameter)) {
-      // Most parameters contain nothing to decode, and are read ten times as fast this way.
+      // Most parameters contain nothing to decode, and this way is ten times as fast.
       return this.add(query.slice(from, end), query.slice(end + 1, to));
     }
     for (const [name, value] of new URLSearchParams(`&${parameter}`)) {
@@ -111,13 +110,13 @@ class QueryReader {
   result(): RequestQuery {
     const { labels, parameters = NO_PARAMETERS } = this;
     const { deviceId, mistake } = this.name();
-    // A path contains no space, so no other path with a variant behind it is the same text.
+    // A path contains no space, so a path with this text appended equals no other path with a variant.
     const variant = parameters.size === 0 ? '' : ` ${JSON.stringify([...parameters].sort())}`;
-    // Written out instead of spread, so that it has the shape of the empty query.
+    // Written without a spread, so that V8 gives it the same hidden class as `EMPTY_QUERY`.
     return { labels, labelsTag: tagLabels(labels), deviceId, mistake, parameters, variant };
   }
 
-  /** Whether the name between two indexes may be one that counts: it is, or something in it is encoded. */
+  /** Returns whether the name between two indexes is one that counts, or may be once it is decoded. */
   private mayCount(query: string, from: number, end: number): boolean {
     if (query.startsWith(LABEL_PREFIX, from)) return true;
     const name = query.slice(from, end);
@@ -126,7 +125,7 @@ class QueryReader {
     return isKnown || name.includes('%');
   }
 
-  /** Adds a parameter of the updater, which is decoded as a path is. */
+  /** Adds a known parameter, decoded as a path is: a `+` stays a `+`. */
   private addPlain(parameter: string): undefined {
     for (const [name, value] of new URLSearchParams(`&${keepPlus(parameter)}`)) {
       this.addParameter(name, value);
@@ -171,7 +170,7 @@ function refuseCount(labels: Labels, key: string): Failure | undefined {
   return invalidField('l', `At most ${LIMIT.labelCountMax} labels`);
 }
 
-/** Returns the first of two texts that is a device's id; the mistake that one of them is where none is. */
+/** Returns the first of two texts that is a valid device id; else the kind of the first mistaken id. */
 function nameIn(
   ...texts: readonly [string | undefined, string | undefined]
 ): Pick<RequestQuery, 'deviceId' | 'mistake'> {

@@ -1,9 +1,9 @@
-// Route of decisions that a cache can keep (`/c/…`). A client asks for a slice of the fleet, which it works
-// out from its own id, and not for itself: so one answer serves a hundredth of the devices on the same
-// version and machine, and a cache in front asks once for all of them (docs/contract.md 28).
+// Route of decisions that caches can store (`/c/…`). A client asks for a slice of the fleet, which it
+// computes from its own id, instead of for itself: so one answer serves a hundredth of the devices on the
+// same version and machine, and a cache in front asks once for all of them (docs/contract.md 28).
 //
-// No device is known here, hence no check-in, no labels, and no limit by device or address. What is limited
-// is the number of requests that wait for a store; all others are answered before the next one is read.
+// The device is unknown, so there are no check-ins, no labels, and no limit by device or IP address. Only the
+// number of requests that wait for a store is limited; all others are answered before the next one is read.
 
 import { fail, failUntil, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { ArtifactCandidate } from '../../domain/decision/catalog.ts';
@@ -22,21 +22,21 @@ import { EMPTY_QUERY, keepPlus } from './request-query.ts';
 import { UpdaterAddresses, type UpdaterRoute, writeConditional } from './updater-route.ts';
 
 const PATH = '/c/:appRef/:channel/:platform/:arch/:version/:slice';
-/** Part of the path that update checks (`/u`) have as well, and that is read as theirs is. */
+/** Part of the path with the same parameters as in update checks (`/u`), which the same code parses. */
 const CHECK_PATH = '/c/:appRef/:channel/:platform/:arch/:version';
 const SLICE = /^\d{1,2}$/;
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
 
-/** Maximum number of cached questions by address. Clients choose addresses, hence a bound. */
+/** Maximum number of cached questions by address; bounded, because clients choose addresses. */
 const QUESTIONS_MAX = 50_000;
-/** Maximum number of requests of a process that wait for a store. */
+/** Maximum number of requests that wait for a store, per process. */
 const WAITING_MAX = 1000;
-/** Time after which a client may ask again that was one too many. */
+/** Time after which a client that was refused because of `WAITING_MAX` may ask again. */
 const RETRY_MS = 1000;
 
 /**
- * Headers that let shared caches keep an answer for half a minute, serve it for as long again while they
- * renew it, and for ten minutes while this service cannot be asked; clients themselves keep nothing.
+ * Headers by which shared caches store an answer for 30 s, may serve it for another 30 s while they
+ * revalidate it, and for 10 minutes while this service is unavailable. Clients must revalidate each use.
  */
 const CACHEABLE = [
   [
@@ -50,7 +50,7 @@ const NOTHING: Reply = {
   head: replyHead(204, [...CACHEABLE, ['ETag', tagBody(Buffer.alloc(0)).etag]]),
 };
 
-/** Stand-ins for the devices of all slices, by slice: a slice is asked for in place of a device. */
+/** Devices by slice: each stands for all devices of its slice. */
 const DEVICES: readonly CheckDevice[] = Array.from({ length: SLICES }, (_, slice) => ({
   id: undefined,
   hash: undefined,
@@ -65,7 +65,7 @@ type SliceQuestion = {
   readonly device: CheckDevice;
 };
 
-/** Builds the route. It is served as those of updaters are: without the router. */
+/** Builds the route, which bypasses the router as those of updaters do. */
 export function sliceRoute(dependencies: DecisionRouteDependencies): UpdaterRoute {
   const route = new SliceRoute(dependencies);
   return {
@@ -78,7 +78,7 @@ export function sliceRoute(dependencies: DecisionRouteDependencies): UpdaterRout
 /** Handlers for the addresses of slices. */
 class SliceRoute extends DecisionRoute {
   private readonly addresses = new UpdaterAddresses({ ...MANIFEST, path: CHECK_PATH });
-  /** Cached questions by address and query. They save reading them, and keep the index of their plan. */
+  /** Cached questions by address and query: they need no parsing, and have the index of their plan. */
   private readonly questions = new GenerationalCache<SliceQuestion>(QUESTIONS_MAX);
   private readonly writeManifest = writeConditional(MANIFEST.mediaType, CACHEABLE);
   private waitingCount = 0;
@@ -103,7 +103,7 @@ class SliceRoute extends DecisionRoute {
     this.decideLater(request, question, ifNoneMatch);
   }
 
-  /** Decides and answers a request that has to wait: for a cold channel, or a release's first offer. */
+  /** Decides and answers a request that has to wait for a cold channel, or for a release's first offer. */
   private decideLater(
     request: DeviceRequest,
     { query, device }: SliceQuestion,
@@ -140,7 +140,7 @@ class SliceRoute extends DecisionRoute {
       : this.writeManifest(manifestOf(plan, candidate), ifNoneMatch);
   }
 
-  /** Returns what an address and a query ask; 404 when the address has another form, else 400. */
+  /** Returns the question of an address and query; 404 if the address does not match, 400 for wrong parts. */
   private questionOf(path: string, queryText: string): Outcome<SliceQuestion> {
     const key = queryText === '' ? path : `${path} ${queryText}`;
     const known = this.questions.get(key);
@@ -161,13 +161,13 @@ class SliceRoute extends DecisionRoute {
   }
 }
 
-/** Returns the slice that a segment names in its one spelling; -1 when it names none. */
+/** Returns the slice that a segment names, without leading zeros; -1 if it names none. */
 function readSlice(segment: string): number {
   const slice = SLICE.test(segment) ? Number(segment) : -1;
   return String(slice) === segment ? slice : -1;
 }
 
-/** Reads the query, which may hold `bundle` and nothing else: all that it holds makes another cache entry. */
+/** Reads the query, which may have only `bundle`: each other parameter would make further cache entries. */
 function readParameters(queryText: string): Outcome<ReadonlyMap<string, string>> {
   if (queryText === '') return NO_PARAMETERS;
   const entries = [...new URLSearchParams(`&${keepPlus(queryText)}`)];

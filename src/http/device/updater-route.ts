@@ -35,8 +35,8 @@ type WriteDocument = (document: Buffer, ifNoneMatch: string) => Reply;
 const DEVICE_HEADER = 'x-service-device';
 const NO_CONTENT: Reply = { status: 204, head: replyHead(204, NO_STORE) };
 /**
- * Headers of documents with an entity tag. Such a document is for one device: its client may keep it, but has
- * to ask whether it is still valid.
+ * Headers of documents with an entity tag. Such a document is for one device: only its client may store it,
+ * and must revalidate it before each use.
  */
 const CONDITIONAL_HEADERS = [
   ['Cache-Control', 'private, no-cache'],
@@ -45,9 +45,9 @@ const CONDITIONAL_HEADERS = [
 
 export type UpdaterRoute = {
   readonly pattern: AddressPattern;
-  /** Handlers of GET and HEAD below the prefix, which are called without the router. */
+  /** Handlers of GET and HEAD below the prefix, which bypass the router. */
   readonly handlers: { readonly get: RequestHandler; readonly head: RequestHandler };
-  /** Entry for the addresses in the router, so that other methods are 405; its handler is never called. */
+  /** Entry in the router, so that other methods get 405; its handler is never called. */
   readonly placeholder: Route;
 };
 
@@ -84,7 +84,7 @@ export function updaterRoute<Item extends Candidate, Name extends string>(
   };
 }
 
-/** Returns the function that waits for what a decision's document is made of, if the updater has one. */
+/** Returns the function that waits until a decision's document can be written, if the updater has one. */
 function readyOf<Item extends Candidate>({
   ready,
 }: Pick<Updater<Item, never>, 'ready'>): DeviceQuestion<Item>['ready'] {
@@ -92,7 +92,7 @@ function readyOf<Item extends Candidate>({
   return ({ plan, candidate }) => (candidate === undefined ? undefined : ready(plan, candidate));
 }
 
-/** Returns the function that writes decisions in the form that the updater's clients read. */
+/** Returns the function that writes decisions in the format of the updater. */
 export function replyOf<Item extends Candidate>({
   mediaType,
   isConditional,
@@ -121,15 +121,15 @@ function withoutOffer<Item extends Candidate>(
   return (plan, ifNoneMatch) => write(nothing(plan), ifNoneMatch);
 }
 
-/** Returns the function that writes documents which no cache may keep. */
+/** Returns the function that writes documents which no cache may store. */
 function writeFresh(mediaType: string): WriteDocument {
   const head = replyHead(200, [...NO_STORE, ['Content-Type', mediaType]]);
   return (body) => ({ status: 200, head, body });
 }
 
 /**
- * Returns the function that writes documents with an entity tag. The tag of a document is cached as long as
- * the document exists, which saves hashing it for every check.
+ * Returns the function that writes documents with an entity tag. The tag is cached as long as the document
+ * exists, so that not every check hashes the document.
  */
 export function writeConditional(mediaType: string, headers: readonly HeaderPair[]): WriteDocument {
   const tagged = new WeakMap<Buffer, TaggedBody>();
@@ -141,19 +141,17 @@ export function writeConditional(mediaType: string, headers: readonly HeaderPair
 }
 
 // Reading of the addresses that an updater's clients request. Devices of a fleet run many versions on few
-// platforms and arches, so that the part of an address before the version is read once, and cached as a
-// scope.
+// platforms and arches, so the part of an address before the version is parsed once, and cached as a scope.
 
-/** Maximum number of cached scopes. Clients choose what they ask for, hence a bound. */
+/** Maximum number of cached scopes; bounded, because clients choose the addresses. */
 const SCOPES_MAX = 10_000;
 const VERSION = 'version';
 
 export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   readonly pattern: AddressPattern;
   /**
-   * Cached scopes by the part of an address before the version, and by what the client tells beside it. They
-   * save reading that part for a version that is seen for the first time, and give all versions the same
-   * scope.
+   * Cached scopes by the part of an address before the version, the parameters and the agent. A version that
+   * is seen for the first time needs no parsing of that part, and all versions share one scope.
    */
   private readonly scopes = new GenerationalCache<CheckScope<Item>>(SCOPES_MAX);
 
@@ -161,7 +159,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
     this.pattern = new AddressPattern(updater.path);
   }
 
-  /** Returns the query of an address; 404 when it has another form, 400 naming the part at fault. */
+  /** Returns the query of an address; 404 if it does not match, 400 that names a wrong part. */
   read(path: string, client: AskingClient): Outcome<CheckQuery<Item>> {
     const parts = this.pattern.split(path);
     return parts === undefined ? fail('notFound') : this.query(parts, client);
@@ -192,7 +190,7 @@ export class UpdaterAddresses<Item extends Candidate, Name extends string> {
   }
 }
 
-/** Returns the key of a scope: a path contains no space, so no other path is the same text. */
+/** Returns the key of a scope. A path contains no space, so the key equals no other path. */
 function keyOf(stem: string, { parameters, hasAgent }: AskingClient): string {
   if (parameters.size === 0) return hasAgent ? `${stem} ` : stem;
   return `${stem} ${hasAgent ? ' ' : ''}${JSON.stringify([...parameters].sort())}`;
@@ -204,22 +202,22 @@ function readVersion(segment: string): Outcome<Version> {
   return parseVersion(text) ?? invalidField(VERSION, 'Invalid version');
 }
 
-// Pattern of an updater's addresses (`/e/:appRef/:channel/:file`): whether an address has its form, and the
-// texts that stand in its parameters. A segment may have texts around its parameter: `releases.:name.json`.
+// Pattern of an updater's addresses (`/e/:appRef/:channel/:file`): tells whether an address matches, and
+// reads its parameters. A segment may have text around its parameter: `releases.:name.json`.
 
 type Segment = {
-  /** Text before the parameter, or the whole segment where it has none. */
+  /** Text before the parameter, or the whole segment if it has none. */
   readonly before: string;
-  /** Name of the parameter. */
+  /** Name of the parameter; undefined if the segment has none. */
   readonly name: string | undefined;
   readonly after: string;
 };
 
-/** Address in parts: texts by the names of its parameters, and the version, still encoded. */
+/** Address in two parts, both still percent-encoded. */
 type AddressParts = {
-  /** Part of the address before its version: addresses that differ in nothing else ask the same. */
+  /** Part of the address before its version: all that the scope depends on. */
   readonly stem: string;
-  /** Version as it stands in the address; undefined in patterns without one. */
+  /** Version as written in the address; undefined in patterns without one. */
   readonly version: string | undefined;
 };
 
@@ -229,12 +227,12 @@ const ADDRESS_PATTERN_VERSION = '/:version';
 class AddressPattern {
   /** First segment, with its slash. */
   readonly prefix: string;
-  /** Whether every address of that many segments below the prefix has the form. */
+  /** Whether every address with the right number of segments below the prefix matches. */
   readonly isPlain: boolean;
   /** Segments after the first, without the version and what follows it. */
   private readonly segments: readonly Segment[];
   private readonly hasVersion: boolean;
-  /** What follows the version, with its slash; '' if nothing does. */
+  /** Text after the version, with its slash; '' if there is none. */
   private readonly tail: string;
 
   constructor(pattern: string) {
@@ -248,7 +246,7 @@ class AddressPattern {
       tail === '' && this.segments.every(({ before, after }) => before === '' && after === '');
   }
 
-  /** Returns whether an address has the form of the pattern, whatever stands in its parameters. */
+  /** Returns whether an address matches the pattern, with any values of its parameters. */
   fits(path: string): boolean {
     const parts = this.split(path);
     if (parts === undefined) return false;
@@ -256,7 +254,7 @@ class AddressPattern {
     return texts.length === this.segments.length && this.segments.every(hasForm(texts));
   }
 
-  /** Splits an address at its version; undefined when it ends otherwise than the pattern. */
+  /** Splits an address at its version; undefined if its end does not match the pattern. */
   split(path: string): AddressParts | undefined {
     if (!this.hasVersion) return { stem: path, version: undefined };
     if (!path.endsWith(this.tail)) return undefined;
@@ -267,8 +265,8 @@ class AddressPattern {
   }
 
   /**
-   * Returns the decoded parameters of a stem by name; 404 when it has not the form of the pattern or an empty
-   * parameter, 400 naming the one whose percent-encoding is malformed.
+   * Returns the decoded parameters of a stem by name; 404 if it does not match the pattern or a parameter is
+   * empty, 400 that names a parameter with malformed percent-encoding.
    */
   read(stem: string): Outcome<Record<string, string>> {
     const texts = textsOf(stem);
@@ -297,7 +295,7 @@ function textsOf(stem: string): readonly string[] {
   return stem.split('/').slice(2);
 }
 
-/** Returns the test whether a segment is what the pattern has in its place. */
+/** Returns a test whether the text at a segment's index matches the segment. */
 function hasForm(texts: readonly string[]): (segment: Segment, index: number) => boolean {
   return ({ before, name, after }, index) => {
     const text = texts[index] ?? '';
@@ -307,14 +305,13 @@ function hasForm(texts: readonly string[]): (segment: Segment, index: number) =>
   };
 }
 
-// Handlers of the addresses of all updaters, by the first segment of their paths: such requests do not pass
-// the router.
+// Handlers of the addresses of all updaters, by the first segment of their paths. They bypass the router.
 
 type Handlers = UpdaterRoute['handlers'];
 
 /**
- * Returns the handlers by prefix. Where an updater has a prefix not to itself, the form of the address tells
- * whose it is; one that is nobody's is left to the router.
+ * Returns the handlers by prefix. If several updaters share a prefix, the first one whose pattern matches
+ * handles the request; a request that matches none goes to the router.
  */
 export function directHandlers(
   routes: readonly UpdaterRoute[],

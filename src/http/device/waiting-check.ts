@@ -1,6 +1,6 @@
-// A check that has to wait for an answer of the engine: whether the device limit admits it, or that its
-// labels are noted. Many checks wait for one answer, and each goes on in the turn of that answer, without
-// promises: the chain of those that a check would pass costs as much as the check itself.
+// A check that has to wait for the engine: for the decision of the device limit, or until its labels are
+// stored. Many checks wait for one answer, and each continues in the turn of the event loop in which it
+// comes. This avoids promises, because their chain would cost as much as the check itself.
 
 import { isFailure } from '../../contract/failure.ts';
 import type { Candidate } from '../../domain/decision/catalog.ts';
@@ -17,7 +17,7 @@ import type { DeviceGate } from './device-gate.ts';
 import type { DeviceQuestion, DeviceRequest } from './device-question.ts';
 import { refusalReply } from './refusal-reply.ts';
 
-/** What all waiting checks of a route share. */
+/** Services and description that all waiting checks of a route share. */
 export type WaitingRoute<Item extends Candidate> = {
   readonly question: Pick<DeviceQuestion<Item>, 'ready' | 'reply'>;
   readonly check: Pick<CheckUpdate, 'now' | 'noteLabels' | 'noted' | 'later'>;
@@ -26,7 +26,7 @@ export type WaitingRoute<Item extends Candidate> = {
   readonly traffic: Traffic;
 };
 
-/** Request of a device that waits, as its handler has read it. */
+/** Parsed request of a device that waits. */
 export type WaitingQuestion<Item extends Candidate> = {
   readonly query: CheckQuery<Item>;
   readonly device: CheckDevice;
@@ -37,7 +37,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private readonly beganAt: number;
   private isGone = false;
   private isOver = false;
-  /** Channel for whose app the labels are noted. */
+  /** Slot of the channel at the time when the labels were sent to the engine. */
   private notedIn: CatalogSlot | undefined;
 
   constructor(
@@ -48,7 +48,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     this.beganAt = route.replies.begin();
   }
 
-  /** Begins to wait, and answers in the end. Must be called before the handler of the request returns. */
+  /** Begins to wait; the check answers by itself. Must be called before the request's handler returns. */
   begin(mustSettle: boolean): void {
     this.request.res.onAborted(() => {
       this.isGone = true;
@@ -57,7 +57,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     else this.attempt(() => this.note());
   }
 
-  /** Goes on once the labels are noted, or are not. */
+  /** Continues once the labels are stored (`isNoted`), or could not be. */
   answered(isNoted: boolean): void {
     try {
       this.noted(isNoted);
@@ -66,7 +66,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     }
   }
 
-  /** Answers with the fault of a step or of an answer that was waited for. */
+  /** Answers with the error of a step, or of the engine. */
   failed(error: unknown): void {
     const { request, route } = this;
     const { path, isHead } = request;
@@ -74,7 +74,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     this.answer(faultReply(error, asked, route.traffic));
   }
 
-  /** Goes on with what the device limit says. */
+  /** Returns the listener that continues with the decision of the device limit. */
   private onSettled(): Asker<number> {
     return {
       answered: (seconds) => this.attempt(() => this.settled(seconds)),
@@ -90,7 +90,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     else this.decided(decision);
   }
 
-  /** Notes the labels of the check, if that is what it waits for. */
+  /** Stores the labels of the check in the engine, if it waits for that; else calls `wait`. */
   private note(): void {
     const { query, device } = this.asked;
     this.notedIn = query.scope.slot;
@@ -99,7 +99,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
 
   private noted(isNoted: boolean): void {
     const { query, device } = this.asked;
-    // Of another channel of this name nothing is known.
+    // The slot has changed: the labels were stored for another channel of this name.
     if (query.scope.slot !== this.notedIn) return this.wait(undefined);
     const decision = isNoted ? this.route.check.noted(query, device) : undefined;
     if (decision === undefined) this.wait(isNoted);
@@ -117,7 +117,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     );
   }
 
-  /** Lets `later` find out what else the check waits for. */
+  /** Answers with the result of `later`, which finds out what else the check waits for. */
   private wait(isNoted: boolean | undefined): void {
     this.replyLater(isNoted).then(
       (reply) => this.attempt(() => this.answer(reply)),
@@ -134,7 +134,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
     return question.reply(outcome, ifNoneMatch);
   }
 
-  /** Does a step; a bug in it fails this check alone, not those that wait for the same answer. */
+  /** Runs a step; if it throws, only this check fails, not the others that wait for the same answer. */
   private attempt(step: () => void): void {
     try {
       step();
@@ -146,7 +146,7 @@ export class WaitingCheck<Item extends Candidate> implements Asker<boolean> {
   private answer(reply: Reply): void {
     const { res, isHead } = this.request;
     const { replies, traffic } = this.route;
-    // A reply that could not be written is followed by no other one: its beginning may have left.
+    // After a failed write no second reply follows, because a part of the first may have been sent.
     if (this.isOver) return;
     sendable(reply);
     this.isOver = true;

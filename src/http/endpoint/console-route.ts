@@ -1,6 +1,6 @@
-// Declaration of the console API's routes: the right that a route needs, and the input that it takes. All
-// routes refuse in the same order: the visitor (401, or 403 for a page of another origin), the input (400),
-// an unknown organization, app, key or the like (404), the role (403).
+// Declaration of the console API's routes: the right that a route needs, and its input. All routes check in
+// the same order: the visitor (401, or 403 for a page of another origin), the input (400), the organization,
+// app, key or the like (404 if unknown), and the role (403).
 
 import { z } from 'zod';
 import { type Access, actorOf, operatorBy, type Visitor } from '../../access/access.ts';
@@ -26,21 +26,21 @@ import { appQuery, nameField } from './field.ts';
 import type { ChangeServices, Endpoint, SessionRoute } from './key-operation.ts';
 import { parseBody, parseQuery } from './parse-shape.ts';
 
-/** What belongs to an organization, or is one: what a visitor may do to it follows from a role there. */
+/** Types of resources that a route may concern; the visitor's role in their organization decides. */
 type About = AccessTarget['type'] | 'app';
 
 /**
- * Right that a route needs: at least a role in the organization of what it is about, the admin token
- * (`operator`), a session (`person`), or either of them (`visitor`).
+ * Right that a route needs: a role, or a higher one, in the organization of the resource that the route
+ * concerns; the admin token (`operator`); a session (`person`); or one of these two (`visitor`).
  */
 type Right = `${Role} of ${About}` | 'operator' | 'person' | 'visitor';
 
-/** Visitor of a route; `actor` is the author of what it changes, `id` is that of the path, if it has one. */
+/** Visitor of a route; `actor` is the author of its changes, `id` the parameter `:id` of the path, or ''. */
 type VisitorContext = { readonly visitor: Visitor; readonly actor: Actor; readonly id: string };
-/** Visitor with a role in the organization of what a route is about. */
+/** Visitor with a role in the organization of the route's resource. */
 type RoleContext = VisitorContext & Principal & AccessRight;
 
-/** What the work of a route is told of its visitor. */
+/** Context that the work of a route gets, by the right that the route needs. */
 type ContextOf<Needed extends Right> = Needed extends 'person'
   ? VisitorContext & { readonly session: Session }
   : Needed extends 'operator' | 'visitor'
@@ -48,7 +48,7 @@ type ContextOf<Needed extends Right> = Needed extends 'person'
     : RoleContext & (Needed extends `${Role} of app` ? AppAccessRight : unknown);
 
 type Declared<Shape extends z.ZodType> = Pick<Route, 'bodyBytesMax'> & {
-  /** Shape of a write's body, or of a read's query; without it neither is read. */
+  /** Shape of a write's body, or of a read's query; if absent, neither is parsed. */
   readonly input?: Shape;
   /** Status of the answer; 200 by default. */
   readonly status?: number;
@@ -60,7 +60,7 @@ type Work<Needed extends Right, Shape extends z.ZodType, Answer> = (
   exchange: Exchange,
 ) => Promise<Outcome<Answer>>;
 
-/** Refusals of what does not exist, or what the visitor must not know of. */
+/** Refusals for resources that do not exist, or whose existence the visitor must not learn. */
 const UNKNOWN: Readonly<Record<About, NeededRole['unknown']>> = {
   organization: 'unknownOrganization',
   app: 'unknownApp',
@@ -80,9 +80,9 @@ export class ConsoleRoutes {
   ) {}
 
   /**
-   * Declares a route, and returns the function that builds it from its work. An app is named by its ref or id
-   * in `app` of the input or else of the query, an organization by its id in `org`, and anything else by
-   * `:id` in the path.
+   * Declares a route, and returns the function that builds it from its work. The resource is an app by its
+   * ref or id in `app` of the input, or else of the query; an organization by its id in `org`, likewise; any
+   * other by `:id` in the path.
    */
   on<E extends Endpoint, Needed extends Right, Shape extends z.ZodType = z.ZodUnknown>(
     endpoint: E,
@@ -93,7 +93,7 @@ export class ConsoleRoutes {
     return (work) => this.declare(endpoint, right, declared, work, reply);
   }
 
-  /** Builds a route that takes no input beside what it is about. */
+  /** Builds a route without input, except the name of its resource. */
   plain<E extends Endpoint, Needed extends Right>(
     endpoint: E,
     right: Needed,
@@ -102,7 +102,7 @@ export class ConsoleRoutes {
     return this.on<E, Needed>(endpoint, right, {})(work);
   }
 
-  /** Builds a route by which people change releases as keys do. Its operation names its answer. */
+  /** Builds the route by which people call an operation that keys can call too; the operation declares it. */
   onChange({ endpoint, input, status, run }: SessionRoute, services: ChangeServices): Route {
     return this.declare(
       endpoint,
@@ -141,7 +141,7 @@ export class ConsoleRoutes {
     return { ...routeOf(endpoint, handler), ...limits };
   }
 
-  /** Returns what the work is told of a visitor who has the right. */
+  /** Returns the context of a visitor who has the right, or the refusal. */
   private async enter(
     right: Right,
     input: object,
@@ -162,14 +162,14 @@ export class ConsoleRoutes {
       : this.access.to(visitor, { type: about, id: named }, role));
     if (isFailure(found)) return found;
     const { organizationId } = found;
-    // A write reads the role again where it happens.
+    // The transaction of a write checks the role again.
     const actor = actorOf(visitor, { organizationId, role, unknown: UNKNOWN[about] });
     const context: RoleContext = { ...found, scope: organizationId, visitor, actor, id };
     return context;
   }
 }
 
-/** Returns the name of what a call is about. */
+/** Returns the ref or id of the resource that a call names. */
 function nameIn(
   about: About,
   input: { readonly app?: string; readonly org?: string },
@@ -186,12 +186,12 @@ export function routeOf(endpoint: string, handler: Handler): Route {
   return { method, path: `/console/api/${path}`, handler };
 }
 
-// Authentication of the console API: the operator by the admin token, people by a session. What a visitor may
-// do is checked for each request by `ConsoleRoutes`.
+// Authentication of the console API: the operator by the admin token, people by a session. `ConsoleRoutes`
+// checks for each request what the visitor may do.
 
 /**
- * Wraps work so that it only runs for a visitor. The handler replies with the work's refusal, or with the
- * reply that `reply` makes of its answer: by default 200 and the answer as JSON.
+ * Wraps work into a handler that runs it only for an authenticated visitor. The handler replies with a
+ * refusal, or with what `reply` builds from the answer of `work`: by default 200 with JSON.
  */
 export type Authorize = <Answer>(
   work: (exchange: Exchange, visitor: Visitor) => Promise<Outcome<Answer>>,
@@ -216,14 +216,14 @@ export function createAuthorize(
     };
 }
 
-/** Returns the reply with headers that forbid caches to keep it, because it is for one person. */
+/** Returns the reply with headers that forbid caches to store it, because it is for one person. */
 export function unstored(reply: Reply): Reply {
   return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
 }
 
 /**
  * Identifies the visitor. A token takes precedence over a session: a wrong token is refused even with a valid
- * session. With a session, a write must come from a page of this service: 403.
+ * session. With a session, a write from another page than this service's is refused with 403.
  */
 async function identify(
   accounts: Pick<Accounts, 'find' | 'isAdminToken'>,
@@ -243,14 +243,12 @@ async function identify(
   return session === undefined ? fail('signedOut') : { session };
 }
 
-// Check that a request comes from a page of this service. SameSite keeps requests of other sites from
-// carrying the session; the check also holds where one site has several hosts, and in browsers without
-// SameSite.
+// Check that a request comes from a page of this service. SameSite prevents browsers from sending the session
+// with requests of other sites; the check also covers sites with several hosts, and browsers without it.
 
 /**
- * Returns whether `Origin` is the origin of `consoleUrl`, or of the host in `Host`. A page can set neither
- * header. Behind a proxy that ends TLS the scheme is not known here, so that http and https are both accepted
- * for the host.
+ * Returns whether `Origin` is the origin of `consoleUrl`, or that of the host in `Host`. Pages can set
+ * neither header. Behind a proxy that terminates TLS the scheme is unknown, so the host may have either.
  */
 export function isOwnOrigin(
   { headers }: Pick<Exchange, 'headers'>,
@@ -267,7 +265,7 @@ export function isOwnOrigin(
   );
 }
 
-/** Returns the base URL of links to the console: the configured one, or by which the client came. */
+/** Returns the base URL of links to the console: the configured one, or the one that the client used. */
 export function consoleBase(
   { headers }: Pick<Exchange, 'headers'>,
   consoleUrl: string | undefined,
@@ -275,30 +273,29 @@ export function consoleBase(
   return consoleUrl ?? headers.get('origin') ?? `http://${headers.get('host') ?? 'localhost'}`;
 }
 
-/** Returns the path of the console's base URL, which a proxy takes off; '' without one. */
+/** Returns the path of the console's base URL, which a proxy strips from requests; '' if there is none. */
 export function mountOf(consoleUrl: string | undefined): string {
   return consoleUrl === undefined ? '' : new URL(consoleUrl).pathname.replace(/\/$/, '');
 }
 
-// Cookies of the console: the session, the one by which a browser that signed in before is known, and the
-// challenge that its authenticator answers. Scripts cannot read them, and pages of other sites cannot make a
-// browser send them.
+// Cookies of the console: for the session, for a known browser (one that has signed in before), and for a
+// passkey challenge. Scripts cannot read them, and pages of other sites cannot make a browser send them.
 
 const SESSION = 'sluice_session';
 const BROWSER = 'sluice_browser';
 const CHALLENGE = 'sluice_challenge';
 
-/** Returns the token in the session's cookie, valid or not; undefined without the cookie. */
+/** Returns the token in the session's cookie, unverified; undefined without the cookie. */
 export function sessionCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
   return readCookie(exchange, SESSION);
 }
 
-/** Returns the cookie by which a browser may be known, genuine or not; undefined without it. */
+/** Returns the cookie of a known browser, unverified; undefined without it. */
 export function browserCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
   return readCookie(exchange, BROWSER);
 }
 
-/** Returns the header that sets the session's cookie to a token; undefined removes it. */
+/** Returns the header that sets the session's cookie to a token, or removes it if the token is undefined. */
 export function setSessionCookie(
   token: string | undefined,
   consoleUrl: string | undefined,
@@ -307,12 +304,12 @@ export function setSessionCookie(
   return setCookie(SESSION, token ?? '', lifetimeMs, consoleUrl);
 }
 
-/** Returns the header that sets the cookie by which the browser is known. Signing out leaves it. */
+/** Returns the header that sets the cookie of a known browser, which signing out does not remove. */
 export function setBrowserCookie(cookie: string, consoleUrl: string | undefined): HeaderPair {
   return setCookie(BROWSER, cookie, LIMIT.knownBrowserLifetimeMs, consoleUrl);
 }
 
-/** Returns the cookie with the challenge of a passkey, genuine or not; undefined without it. */
+/** Returns the cookie with the challenge of a passkey, unverified; undefined without it. */
 export function challengeCookie(exchange: Pick<Exchange, 'headers'>): string | undefined {
   return readCookie(exchange, CHALLENGE);
 }
@@ -331,8 +328,8 @@ function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): strin
 }
 
 /**
- * Cookies of a sign-in with a provider: of one that has begun, and of one that waits for the proof of an
- * account. The first comes back with the provider's answer, and so with a request that another site causes.
+ * Returns the cookies of a sign-in with a provider: `begun`, and `arrival`, which waits for the proof of an
+ * account. `begun` is `Lax`, because another site, the provider's, causes the request with the answer.
  */
 export function oidcCookies(consoleUrl: string | undefined) {
   const cookie = (name: string, site: string) => {
@@ -356,7 +353,7 @@ function setCookie(
   const maxAge = Math.floor(lifetimeMs / 1000);
   const place = `Path=${mountOf(consoleUrl)}${path}`;
   const attributes = [place, `Max-Age=${maxAge}`, 'HttpOnly', `SameSite=${site}`];
-  // Browsers reach the console by TLS, as far as the settings tell.
+  // By the settings, browsers reach the console over TLS.
   if (consoleUrl?.startsWith('https:')) attributes.push('Secure');
   return ['Set-Cookie', [`${name}=${value}`, ...attributes].join('; ')];
 }

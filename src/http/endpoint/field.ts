@@ -21,8 +21,8 @@ import { parseVersion } from '../../domain/decision/version.ts';
 import { refuseLabel } from '../../domain/fleet/labels.ts';
 
 /**
- * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL takes no NUL, and half a
- * surrogate pair is no character in UTF-8. `text` may change what was given before it is judged.
+ * Shape of a text of `min` to `max` characters that can be stored: PostgreSQL stores no NUL, and half a
+ * surrogate pair has no UTF-8 form. `text` may convert the value before it is checked.
  */
 export function textField(max: number, min = 1, text = z.string()) {
   const bound = Number.isFinite(max) ? { maxLength: max } : {};
@@ -33,14 +33,14 @@ export function textField(max: number, min = 1, text = z.string()) {
     .meta({ ...bound, minLength: min });
 }
 
-/** Shape of a text like `textField` without control characters other than `allowed` ones. */
+/** Shape like `textField` of a text without control characters other than those in `allowed`. */
 export function plainTextField(max: number, allowed = '', text = z.string()) {
   return textField(max, 1, text).refine((value) => !hasControls(value, allowed), HAS_CONTROLS);
 }
 
 /**
- * Name by which a caller refers to something that exists: an app's ref or id, a channel's name, an id. Any
- * text is accepted, because an unknown name is a 404.
+ * Name by which a caller refers to an existing resource: an app's ref or id, a channel's name, an id. Any
+ * text is accepted, because an unknown name is refused with 404.
  */
 export const nameField = textField(1024);
 
@@ -52,8 +52,8 @@ export const versionField = z
   .refine((text) => parseVersion(text) !== undefined, 'Invalid version');
 
 /**
- * Returns the value of a parameter in which no space can stand, such as a version or a format: what form
- * decoding made a space was a `+`, which many clients send as it is (docs/contract.md 1.8).
+ * Returns the value of a parameter that can have no space, such as a version or a format, with each space as
+ * `+`: many clients send `+` unescaped, and form decoding has made it a space (docs/contract.md 1.8).
  */
 export function withPlus(value: string): string {
   return value.replaceAll(' ', '+');
@@ -64,7 +64,7 @@ export const versionParameter = z.string().overwrite(withPlus).pipe(versionField
 
 export const rolloutField = z.int().min(0).max(LIMIT.rolloutPctMax);
 
-/** Reason of a change, for the audit; an empty one is none. */
+/** Reason of a change, for the audit; an empty text means no reason. */
 export const reasonField = textField(LIMIT.reasonLengthMax, 0).transform(
   (text) => text || undefined,
 );
@@ -87,8 +87,8 @@ export function wholeField(min: number, max: number, fallback: number) {
 }
 
 /**
- * Email address, lower-cased, because accounts are looked up by it. Only its form is checked, not whether the
- * address exists.
+ * Email address, converted to lower case, because accounts are found by it. Only its form is checked, not
+ * whether it exists.
  */
 export const emailField = z
   .string()
@@ -99,7 +99,7 @@ export const emailField = z
     'Must be an email address',
   );
 
-/** New password of an account. Only its length is checked, because length is what makes it strong. */
+/** New password of an account. Only its length is checked, because length makes a password strong. */
 export const newPasswordField = z
   .string()
   .refine(
@@ -116,7 +116,7 @@ const FORMAT = new RegExp(`^[a-z0-9][a-z0-9.+-]{0,${LIMIT.artifactFormatLengthMa
 
 const TURNS_REASON = 'Must not contain bidirectional control characters';
 
-/** Display name of an app, an organization, an account or a key, where it is given. */
+/** New display name of an app, an organization, an account or a key. */
 export const titleField = textField(LIMIT.nameLengthMax).refine(
   (text) => !turnsText(text),
   TURNS_REASON,
@@ -136,26 +136,26 @@ export const formatField = z
   .string()
   .regex(FORMAT, `Must be a format's name of at most ${LIMIT.artifactFormatLengthMax} characters`);
 
-/** Text of a checksum without the line break at its end that `base64` and `cut` leave. */
+/** Text of a checksum, without the trailing line break that `base64` and `cut` print. */
 const sumText = z.string().overwrite(withoutLineBreak);
 
-/** Checksum in any form, such as base64. */
+/** Checksum in any notation, such as base64. */
 export const sumField = plainTextField(LIMIT.artifactPassThroughLengthMax, '', sumText);
 
-/** Checksum of so many hexadecimal digits; kept in lower case. */
+/** Checksum of `digits` hexadecimal digits, converted to lower case. */
 export function hexField(digits: number) {
   return sumText
     .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `Must be ${digits} hexadecimal digits`)
     .transform((text) => text.toLowerCase());
 }
 
-/** Version of an operating system. */
+/** Version of an operating system: dotted numbers. */
 export const systemVersionField = textField(LIMIT.systemVersionLengthMax).regex(
   /^\d+(?:\.\d+)*$/,
   'Must be dotted numbers',
 );
 
-/** JSON object whose keys are read one by one: `z.record` would lose a key such as `__proto__`. */
+/** JSON object whose keys are parsed one by one: `z.record` would drop a key such as `__proto__`. */
 const objectField = z.custom<Record<string, unknown>>(isPlainObject, {
   error: 'Expected an object',
 });
@@ -168,8 +168,8 @@ function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
 }
 
-// Shape of the targeting object that callers send. Every mistake that could make a release reach other
-// devices than the publisher meant is refused here, when targeting is set: an update check validates nothing.
+// Shape of the targeting object that callers send. It refuses every mistake by which a release could reach
+// other devices than the publisher meant, when targeting is set: an update check validates nothing.
 
 const RESERVED_KEYS = new Set(['$version', '$platform', '$arch']);
 const VERSION_OPERATORS = new Set<TargetOperator>(['VersionGte', 'VersionLt']);
@@ -179,8 +179,8 @@ const valueField = textField(LIMIT.labelValueLengthMax, 0);
 const valuesField = z.array(valueField);
 
 /**
- * Label rules, read key by key instead of through `z.record`: a key like `__proto__` must stay a key, because
- * a lost label rule would offer the release to all devices.
+ * Label rules, parsed key by key instead of by `z.record`, which would drop a key such as `__proto__`:
+ * without its rule, the release would be offered to all devices.
  */
 const matchLabelsField = objectField
   .transform((record, context) => {
@@ -211,7 +211,7 @@ const expressionField = z
     context.addIssue({ code: 'custom', path: [refusal.field], message: refusal.reason });
   });
 
-/** Shape of a complete targeting object; parts left out are empty. */
+/** Shape of a targeting object; absent parts become empty. */
 export const targetingField = z.strictObject({
   matchLabels: matchLabelsField.default({}),
   matchExpressions: z.array(expressionField).default([]),
@@ -260,11 +260,11 @@ function isVersion(text: string): boolean {
   return parseVersion(text) !== undefined;
 }
 
-// Shapes of what a caller tells of a device, in bodies and in queries.
+// Shapes of the fields that describe a device, in bodies and in queries.
 
-/** Id of a device that may be on record, whatever was accepted when it came there. */
+/** Id of a device that may be on record; earlier versions accepted ids that `deviceIdField` refuses. */
 export const recordedIdField = textField(LIMIT.deviceIdLengthMax);
-/** Id of a device that comes to the record: `.` and `..` are refused. */
+/** Id of a device that may be recorded: `.` and `..` are refused. */
 export const deviceIdField = recordedIdField.refine(
   (id) => !isFoldedAway(id),
   'Must not be . or .., which addresses fold away',
@@ -272,7 +272,7 @@ export const deviceIdField = recordedIdField.refine(
 export const platformField = textField(LIMIT.artifactNameLengthMax);
 export const archField = platformField.optional();
 
-/** Kind of installation that a device was made by: what it can be offered. */
+/** Kind of a device's installation, which decides what it can be offered. */
 export const bundleField = z.string().transform((text, context) => {
   const kind = readKind('', text);
   if (!isFailure(kind)) return kind;
@@ -289,8 +289,8 @@ export const deviceVersionField = z.string().transform((text, context) => {
 });
 
 /**
- * Labels of a device, read key by key, so that no key is lost or misinterpreted: `__proto__` is a label like
- * any other.
+ * Labels of a device, parsed key by key, so that no key is dropped or misinterpreted: `__proto__` is a label
+ * like any other.
  */
 export const labelsField = objectField
   .transform((record, context) => {

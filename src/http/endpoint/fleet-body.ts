@@ -31,7 +31,7 @@ const DEFAULT_CHANNEL = 'stable';
 
 const channelField = textField(LIMIT.refLengthMax).default(DEFAULT_CHANNEL);
 
-/** Fields of a device that both bodies have. */
+/** Fields of a device in reports and in waves. */
 const deviceFields = {
   deviceId: deviceIdField,
   version: deviceVersionField,
@@ -68,7 +68,7 @@ const LABEL_PREFIX = 'l.';
 const NOT_RECORDED = 'In place of what is on record.';
 const parameter = z.string().overwrite(withPlus);
 
-/** Shape of the query after `explainInput` has gathered its labels under `l`. */
+/** Shape of the query after `explainInput` has collected its labels under `l`. */
 export const explainQuery = appQuery.extend({
   channel: nameField.optional().describe('Channel; the one on record when left out.'),
   deviceId: recordedIdField.optional().describe('Device on record, or one to decide for.'),
@@ -90,7 +90,7 @@ export function explainInput(queryText: string): Readonly<Record<string, unknown
   return { ...Object.fromEntries(parameters), l: Object.fromEntries(labels) };
 }
 
-/** Returns what a query tells of its device. */
+/** Returns the description of a device in a query. */
 export function toldDeviceOf({
   app: _,
   l: labels,

@@ -1,6 +1,5 @@
-// Guard of every management endpoint: authenticates the caller (401), then limits its rate (429), and knows
-// the right that a call needs (403). Faults of the body (413, 400) and the refusals of the operation come
-// after these.
+// Guard of every management endpoint: authenticates the caller (401), limits its rate (429), and checks the
+// right that a call needs (403). Wrong bodies (413, 400) and unknown resources (404) come before the right.
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -20,16 +19,16 @@ import { parseShape } from './parse-shape.ts';
 export type GuardDependencies = {
   readonly keys: AuthenticateKey;
   readonly engine: Engine;
-  /** Counter of this process, which counts while the engine is unavailable. */
+  /** Counter of this process alone, used while the engine is unavailable. */
   readonly alone: Pick<Engine, 'countRequest'>;
   readonly metrics: Metrics;
-  /** Number of proxies whose entries in `X-Forwarded-For` are believed. */
+  /** Number of proxies whose entries in `X-Forwarded-For` are trusted. */
   readonly trustProxy: number;
 };
 
 type CallerHandler = (caller: Caller, exchange: Exchange) => Promise<Reply>;
 
-/** Right that a call needs, or any of some. */
+/** Right that a call needs, or a function that returns several, of which one suffices. */
 type Needs = KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
 
 type Guard = (needs: Needs, handler: CallerHandler) => Handler;
@@ -37,9 +36,9 @@ type Guard = (needs: Needs, handler: CallerHandler) => Handler;
 const READS = new Set(['GET', 'HEAD']);
 
 /**
- * Builds the guard of endpoints: one runs only for an authenticated caller within the rate limit. A key that
- * was not made for the call is refused after what does not exist (§25.3): a read is run first, because it
- * changes nothing; a write is told in `actor.lacks`, and is refused where it happens.
+ * Builds the guard. A handler runs only for an authenticated caller within the rate limit. A lacking right
+ * must be refused only after an unknown resource (§25.3): so a read, which changes nothing, runs first; a
+ * write gets the lacking right in `actor.lacks`, and its transaction refuses it.
  */
 export function createGuard(dependencies: GuardDependencies): Guard {
   const { keys, engine, alone, metrics, trustProxy } = dependencies;
@@ -62,13 +61,13 @@ export function createGuard(dependencies: GuardDependencies): Guard {
   };
 }
 
-/** Returns the right that the caller's key lacks for the call; undefined when it has one that suffices. */
+/** Returns the right that the caller's key lacks for the call; undefined if it has one that suffices. */
 function lackOf({ may }: Caller, needs: Needs, exchange: Exchange): KeyRight | undefined {
   const sufficient = typeof needs === 'string' ? [needs] : needs(exchange);
   return sufficient.some((right) => may.includes(right)) ? undefined : sufficient[0];
 }
 
-/** Returns the headers that tell a caller how much of its limit is left. */
+/** Returns the headers with the caller's rate limit, and how much of it is left. */
 function limitHeaders({ remaining, leaveMs }: CountedRequest): readonly HeaderPair[] {
   return [
     ['RateLimit-Limit', String(LIMIT.managementRequestsPerMinute)],
@@ -77,13 +76,13 @@ function limitHeaders({ remaining, leaveMs }: CountedRequest): readonly HeaderPa
   ];
 }
 
-// Idempotency keys of management calls: a call that carries one may be repeated.
+// Idempotency keys of management calls: a call that has one can be repeated safely.
 
 const HEADER = 'Idempotency-Key';
 
 const headersShape = z.object({ [HEADER]: textField(LIMIT.idempotencyKeyLengthMax) });
 
-/** Reads the identity of a call; undefined when it carries no key, 400 when the key is empty or too long. */
+/** Reads the idempotency key of a call, with the call's hash; undefined without one, 400 for a wrong one. */
 export async function readRepeatableCall(
   { keyId }: Caller,
   { method, path, headers, body }: Exchange,

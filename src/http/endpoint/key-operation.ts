@@ -1,6 +1,6 @@
-// Declarations of the management API's operations. From one declaration come the route, the check of what is
-// sent, the description in the OpenAPI document and, for what people may do as well, the routes of the
-// console API.
+// Declarations of the management API's operations. One declaration yields the route, the validation of its
+// input, the description in the OpenAPI document and, for an operation that people may call as well, the
+// routes of the console API.
 
 import { z } from 'zod';
 import type { Caller, Principal } from '../../access/api-keys.ts';
@@ -26,16 +26,16 @@ import { readRepeatableCall } from './guard.ts';
 import { jsonAnswer, type Operation, type Parameters } from './operation.ts';
 import { noteApp, parseBody, parseShape } from './parse-shape.ts';
 
-/** What releases are changed with, by a key or by a person. */
+/** Services that changes of releases need, by a key or by a person. */
 export type ChangeServices = {
   readonly ledger: Ledger;
   readonly changes: Changes;
   readonly approvals: Approvals;
-  /** Seconds after which a device that asks again is written down again. */
+  /** Seconds for which unchanged check-ins of a device are not recorded again (DEVICE_FRESHNESS_SECONDS). */
   readonly freshnessSeconds: number;
 };
 
-/** What the operations of the management API work with. */
+/** Services that the operations of the management API need. */
 export type Services = ChangeServices &
   ReportFleetDependencies & {
     readonly planWave: WavePlanner;
@@ -45,16 +45,16 @@ export type Services = ChangeServices &
 
 /** Operation for callers with a key. */
 export type KeyOperation = Operation & {
-  /** Right that the key needs, or any of those that the function returns. */
+  /** Right that the key needs; a function returns several, of which one suffices. */
   readonly right: KeyRight | ((exchange: Exchange) => readonly KeyRight[]);
-  /** Limits of the body, and whether there is a dry run. */
+  /** Limits of the body, and whether the operation has a dry run. */
   readonly limits?: Pick<Route, 'bodyBytesMax' | 'bodyMsMax' | 'hasDryRun'> | undefined;
   readonly serve: (
     services: Services,
     caller: Caller,
     exchange: Exchange,
   ) => Promise<Outcome<Reply>>;
-  /** Routes of the console API by which people do the same. */
+  /** Routes of the console API by which people call the operation. */
   readonly sessionRoutes?: readonly SessionRoute[];
 };
 
@@ -65,14 +65,14 @@ export type SessionRoute = {
   readonly input: z.ZodType<NamesApp>;
   readonly status: number;
   readonly run: Work<never>;
-  /** Change that an approval carries out; undefined for what never waits. */
+  /** Change that an approval can carry out; undefined if it never waits. */
   readonly asks?: AskedChange | undefined;
 };
 
-/** Change whose call may be stored, and is carried out when it is approved. */
+/** Change whose call may be stored, and is run when somebody approves it. */
 export type AskedChange = {
   readonly operation: AskedOperation;
-  /** Shape that reads the stored body again. */
+  /** Shape that parses the stored body. */
   readonly input: z.ZodType<object>;
   readonly run: Work<never>;
 };
@@ -82,7 +82,7 @@ export type Endpoint = keyof ConsoleAnswers & string;
 type DryRunEndpoint = Extract<Endpoint, `POST releases/rehearse${string}`>;
 type NamesApp = { readonly app: string };
 
-/** Work of a call, for a key or a person. */
+/** Runs a call for a key or a person; `approves` names the request that it carries out. */
 type Work<Body, Answer = object> = (
   services: ChangeServices,
   who: Principal,
@@ -95,14 +95,14 @@ type Declared = Omit<Operation, 'tag' | 'isGuarded' | 'body'>;
 /** Declares an operation that reads. */
 export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>>(
   declared: Omit<Declared, 'method' | 'answers'> & {
-    /** Answer in words, and its shape. */
+    /** Description of the answer, and its shape. */
     readonly answer: readonly [description: string, shape: Answer];
     readonly tag?: Operation['tag'];
     /** Right that the key needs; `read` by default. */
     readonly right?: KeyOperation['right'];
     /** Shape of the parameters in the path and the query. */
     readonly input: Shape;
-    /** Returns the parameters of a query; by default the last one of each name. */
+    /** Returns the parameters of a query; by default `lastOfEach`. */
     readonly gather?: (queryText: string) => Readonly<Record<string, unknown>>;
     readonly run: (
       services: Services,
@@ -128,12 +128,12 @@ export function read<Shape extends z.ZodObject, Answer extends z.ZodType<object>
   };
 }
 
-/** Returns the parameters of a query by their names: the last one of each. */
+/** Returns the parameters of a query by their names; of a repeated name, the last one. */
 export function lastOfEach(queryText: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(new URLSearchParams(queryText));
 }
 
-/** Declares an operation with a body that programs call, and people do not. */
+/** Declares an operation with a body that only programs call. */
 export function call<Body>(
   declared: Declared & {
     readonly tag: Operation['tag'];
@@ -161,46 +161,46 @@ const IDEMPOTENCY: Parameters = {
     .describe('A call that is repeated with the same key within 24 hours is answered as before.'),
 };
 
-/** Answer of a dry run. */
+/** Answer to a dry run. */
 type Rehearsed = object & { readonly effect: Effect };
 
-/** What a change is, whoever calls it: the call of the ledger that makes it, and what it answers. */
+/** Parts of a change that do not depend on the caller: its body, its call of the ledger, and its answer. */
 type DeclaredMaking<Body, Input, Value, Answer = object> = {
   /** Shape of the body. */
   readonly input: z.ZodType<Body>;
   readonly by: (ledger: Ledger) => RunChange<Input, Value>;
-  /** Turns a body into what the ledger takes. */
+  /** Converts a body to the input of the ledger's call. */
   readonly prepare: (body: Body, services: ChangeServices) => Outcome<Input>;
   readonly answer: (value: Value) => Answer;
-  /** Name by which the call is stored when it has to wait for an approval; undefined for what never waits. */
+  /** Operation under which the call is stored if it needs an approval; undefined if it never does. */
   readonly asks?: AskedOperation | undefined;
 };
 
 type DeclaredChange<Body, Input, Value, SessionBody> = Declared &
   DeclaredMaking<Body, Input, Value> & {
     readonly right: KeyRight;
-    /** Endpoint for people, and the shape of its body where they say more; `bodyOf` takes that off again. */
+    /** Endpoint for people; `input`: shape of its body if it has more fields, which `bodyOf` removes. */
     readonly session: {
       readonly endpoint: Endpoint;
       readonly input?: z.ZodType<SessionBody>;
       readonly bodyOf?: (body: SessionBody) => Body;
     };
-    /** Status of the change; 200 by default. */
+    /** Status of the answer; 200 by default. */
     readonly status?: number;
-    /** Whether a call may carry an idempotency key. */
+    /** Whether a call may have an idempotency key. */
     readonly isRepeatable?: true;
-    /** Whether a call may ask for what speaks against the release. */
+    /** Whether a call may ask for findings in the release (`?findings=true`). */
     readonly hasFindings?: true;
     readonly dryRun?: {
       /** Endpoint for people. */
       readonly endpoint: DryRunEndpoint;
-      /** Answer to a key, in words. */
+      /** What the answer to a key contains, for the OpenAPI document. */
       readonly tells: string;
       readonly answer: (tried: Tried<Value>) => Rehearsed;
     };
   };
 
-/** Makes a declared change: as a call, and as what an approval carries out. */
+/** Returns the functions that run a declared change: `make` and `run` for a call, `asks` for an approval. */
 export function making<Body extends object, Input extends object, Value, Answer extends object>({
   input,
   by,
@@ -229,7 +229,7 @@ export function making<Body extends object, Input extends object, Value, Answer 
   return { make, run, asks: asks && { operation: asks, input, run } };
 }
 
-/** Declares a change of a release, which programs make with a key, and people in the console. */
+/** Declares a change of releases that programs make with a key, and people in the console. */
 export function change<Body extends object, Input extends object, Value, SessionBody extends Body>(
   declared: DeclaredChange<Body, Input, Value, SessionBody>,
 ): KeyOperation {
@@ -281,21 +281,22 @@ export function change<Body extends object, Input extends object, Value, Session
   };
 }
 
-/** Returns the shape of a body of the console API: each of them names the app. */
+/** Returns the shape as one whose body names the app, as every body of the console API's changes does. */
 function namingApp(shape: z.ZodType): z.ZodType<NamesApp> {
   return shape as z.ZodType<NamesApp>;
 }
 
 const REPLAYED = [['Idempotent-Replayed', 'true']] as const;
 
-/** Answer of a call that waits for an approval. */
+/** Answer to a call that waits for an approval. */
 const WAITING = jsonAnswer(
   'Nothing is done yet: the channel asks for approvals, and another member has to approve this.',
   ANSWER_SHAPES.ApprovalAnswer,
 );
 
 /**
- * Returns the reply of a dry run to a key: what the document names, with devices only where the key may read.
+ * Returns the reply to a dry run with a key: without `runners`, which only the console gets, and with example
+ * devices only if the key may read.
  */
 function dryRunReply(
   { may }: Caller,
@@ -308,8 +309,8 @@ function dryRunReply(
 }
 
 /**
- * Returns what speaks against a release that was published; what speaks against it now, if an earlier call
- * published it.
+ * Returns the findings in a release that was published; if an earlier call did that, those in its present
+ * state.
  */
 async function findingsIn(
   { changes }: ChangeServices,
@@ -323,7 +324,7 @@ const flag = flagField.default('false').transform((text) => text === 'true');
 
 const wishShape = z.object({ dryRun: flag, findings: flag });
 
-/** Reads whether a call is to write nothing, and whether to tell findings, where it offers that. */
+/** Reads from a query whether to dry-run the call and whether to return findings, if the call has these. */
 function readWish(
   queryText: string,
   { dryRun, hasFindings }: { readonly dryRun?: unknown; readonly hasFindings?: unknown },

@@ -1,4 +1,4 @@
-// Declaration of an endpoint, as the OpenAPI document describes it: what may be sent, and what is answered.
+// Declaration of an endpoint for the OpenAPI document: its parameters, bodies and answers.
 
 import type { z } from 'zod';
 import { planWaveBody, reportFleetBody } from './fleet-body.ts';
@@ -18,44 +18,44 @@ export type Operation = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path with its parameters: `/api/v1/releases/:id`. */
   readonly path: string;
-  /** Name that generated clients give the call. */
+  /** Id of the operation, from which generated clients derive the method's name. */
   readonly id: string;
   readonly tag: 'Releases' | 'Reading' | 'Fleet' | 'Devices';
   readonly summary: string;
-  /** CommonMark. */
+  /** Text in CommonMark. */
   readonly description?: string;
   /** Whether the call needs a key. */
   readonly isGuarded: boolean;
-  /** Parameters in the path, where it has their names, and in the query. */
+  /** Parameters: those that the path names are in the path, all others in the query. */
   readonly parameters?: Parameters;
   readonly headers?: Parameters;
   readonly body?: z.ZodType | undefined;
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Statuses that are answered with an Error body, beside those that every such call has. */
+  /** Statuses of its refusals, beside those that all calls of its kind have. */
   readonly refusals: readonly number[];
 };
 
 /**
- * Shapes of parameters by name. One without a description stays out of the document, and is optional when its
- * shape is.
+ * Shapes of parameters by name. A parameter without a description is left out of the document; one whose
+ * shape accepts undefined is optional.
  */
 export type Parameters = Readonly<Record<string, z.ZodType>>;
 
-/** Answer that is no refusal: a body with its media types, or none. */
+/** Answer that is no refusal: its body by media types, or no body. */
 export type Answer = {
   readonly description: string;
   readonly content?: Readonly<Record<string, z.ZodType>>;
   readonly headers?: readonly string[];
 };
 
-/** Describes an answer in JSON, with the headers that it may carry. */
+/** Describes an answer in JSON, with the headers that it may have. */
 export function jsonAnswer(description: string, shape: z.ZodType, ...headers: string[]): Answer {
   return { description, content: { 'application/json': shape }, headers };
 }
 
-// Bodies of the management API: the shapes that check them.
+// Bodies of the management API: the shapes that validate them.
 
-/** Bodies by the names that they have in the document. */
+/** Shapes of bodies by their names in the document. */
 export const BODY_SHAPES = {
   NewRelease: publishReleaseBody,
   ServingControl: servingControlBody,

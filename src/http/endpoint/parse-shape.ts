@@ -1,17 +1,16 @@
-// Parsing of the values that callers send: into a checked value, or a 400 that names the first field at
-// fault.
+// Parses values that callers send: into a valid value, or a 400 that names the first wrong field.
 
 import type { z } from 'zod';
 import { fail, invalidField, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/** Maximum length of a noted app, above that of every ref and id. */
+/** Maximum length of an app's name in the access log, above that of every ref and id. */
 const APP_LENGTH_MAX = 100;
 
 type RawIssue = z.core.$ZodRawIssue;
 
 /**
- * Parses a value in a shape. The message of its refusal has the form `devices.0.version: Invalid version`.
+ * Parses a value by a shape. The message of the refusal has the form `devices.0.version: Invalid version`.
  */
 export function parseShape<Shape extends z.ZodType>(
   shape: Shape,
@@ -26,8 +25,8 @@ export function parseShape<Shape extends z.ZodType>(
 }
 
 /**
- * Parses the request's JSON body in a shape. 413 too large, 408 too slow, 503 all bodies together too large,
- * 400 malformed JSON or the first wrong field.
+ * Parses the request's JSON body by a shape. Refusals: 413 too large; 408 too slow; 503 all bodies together
+ * too large; 400 malformed JSON, or the first wrong field.
  */
 export async function parseBody<Shape extends z.ZodType>(
   exchange: Exchange,
@@ -41,7 +40,7 @@ export async function parseBody<Shape extends z.ZodType>(
   return parseShape(shape, value);
 }
 
-/** Parses the request's query in a shape; of a repeated name the last value counts. */
+/** Parses the request's query by a shape; of a repeated name, the last value counts. */
 export function parseQuery<Shape extends z.ZodType>(
   exchange: Pick<Exchange, 'queryText' | 'notes'>,
   shape: Shape,
@@ -51,13 +50,13 @@ export function parseQuery<Shape extends z.ZodType>(
   return parseShape(shape, query);
 }
 
-/** Notes the app that the input of a request names. */
+/** Stores the app that the input of a request names in the notes, for the access log and traces. */
 export function noteApp({ notes }: Pick<Exchange, 'notes'>, input: unknown): void {
   const app = typeof input === 'object' && input !== null && 'app' in input ? input.app : undefined;
   if (typeof app === 'string') notes.app = app.slice(0, APP_LENGTH_MAX);
 }
 
-/** Parses JSON; undefined, which no JSON text stands for, when the bytes are not UTF-8 or not JSON. */
+/** Parses JSON. Returns undefined, which is no JSON value, if the bytes are not UTF-8 or not JSON. */
 export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -66,7 +65,7 @@ export function readJson(body: Buffer): unknown {
   }
 }
 
-/** Returns the reason of an issue in words that do not change with the library; shapes may give their own. */
+/** Words an issue independently of the library's version; a shape's own words take precedence. */
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

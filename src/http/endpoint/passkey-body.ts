@@ -1,5 +1,5 @@
-// Shapes of what a browser tells of a passkey (WebAuthn, `toJSON` of a credential). Only their sizes matter
-// here: the library that verifies them reads the rest. Fields that browsers add are left out.
+// Shapes of passkeys as browsers send them (WebAuthn, `toJSON` of a credential). They bound only the sizes:
+// the library that verifies passkeys checks the rest. Further fields of a browser are dropped.
 
 import { z } from 'zod';
 import { LIMIT } from '../../contract/limit.ts';
@@ -9,7 +9,7 @@ const encoded = textField(LIMIT.passkeyTextLengthMax);
 const credential = { id: encoded, rawId: encoded, type: z.literal('public-key') };
 const transportField = z.enum(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']);
 
-/** A passkey that was made. Transports that are not known are no reason to refuse it. */
+/** Newly created passkey. Unknown transports are dropped, not refused. */
 export const newPasskeyField = z
   .object({
     ...credential,
@@ -31,7 +31,7 @@ export const newPasskeyField = z
     },
   }));
 
-/** A passkey that was shown. */
+/** Passkey's answer to a challenge of a sign-in. */
 export const shownPasskeyField = z
   .object({
     ...credential,

@@ -1,6 +1,6 @@
-// Repeated access check of open event streams, which outlive the requests that began them and may therefore
-// outlive a session, or the right to see the events. All streams are checked together, every ten seconds and
-// when this process has ended a session or a right; streams of one viewer on one app share a check.
+// Repeated access checks of open event streams, which may outlive the session, or the right to see the
+// events, of the request that opened them. All streams are checked together, every ten seconds and when this
+// process has ended a session or a right; streams of one viewer on one app share a check.
 
 import type { Access, Visitor } from '../../access/access.ts';
 import type { Accounts } from '../../access/accounts.ts';
@@ -10,29 +10,29 @@ import { ConcurrencyLimit } from '../../flow/concurrency-limit.ts';
 import { SharedCall } from '../../flow/shared-call.ts';
 import type { EventSource } from '../transport/event-stream.ts';
 
-/** Events of a stream that can be ended: the last one says why. */
+/** Events of a stream whose last event, `end`, says why it ends. */
 type Ending<Reason> = { readonly end: { readonly reason: Reason } };
 
 type Watch<Reason> = {
-  /** Names the viewer and what is watched: streams with the same name are checked once. */
+  /** Identifies the viewer and the app: streams with the same name are checked once. */
   readonly name: string;
-  /** Says why the viewer may watch no longer; undefined while it may. Rejects when that cannot be told. */
+  /** Returns why the viewer has lost access; undefined while it has access. Rejects if that is unknown. */
   readonly findObstacle: () => Promise<Reason | undefined>;
 };
 
 type OpenStream<Reason> = Watch<Reason> & { readonly end: (reason: Reason) => void };
 
 const RECHECK_MS = 10_000;
-/** Maximum number of checks at a time: far below the ledger's connections, which requests need. */
+/** Maximum number of checks at a time: each takes one of the ledger's connections, which requests need. */
 const CHECKS_RUNNING_MAX = 2;
 
-/** Ends event streams whose viewers have lost their access. `Reason` is what their last event says. */
+/** Ends event streams whose viewers have lost access. `Reason` is the reason in their last event. */
 export class RecheckAccess<Reason extends string> {
   private readonly streams = new Set<OpenStream<Reason>>();
   private readonly checking = new SharedCall(() => this.checkAll());
   private timer: NodeJS.Timeout | undefined;
 
-  /** Wraps a source so that its events end, with an event `end`, once there is an obstacle. */
+  /** Wraps a source so that its stream ends, with an event `end`, once the viewer has lost access. */
   watching<Events extends Ending<Reason>>(
     source: EventSource<Events>,
     watch: Watch<Reason>,
@@ -58,7 +58,7 @@ export class RecheckAccess<Reason extends string> {
     };
   }
 
-  /** Checks all streams at once, or again after the check that is running. */
+  /** Begins a check of all streams; during a check, begins another one after it. */
   now(): void {
     if (this.streams.size > 0) void this.checking.ask();
   }
@@ -88,7 +88,7 @@ export class RecheckAccess<Reason extends string> {
         const reason = await streams[0]?.findObstacle();
         if (reason !== undefined) for (const each of streams) each.end(reason);
       } catch {
-        // The ledger is away and would be asked in vain for the others: all go on until a later check.
+        // The ledger is unavailable, for the other streams too: all stay open until a later check.
         isAway = true;
       }
     };
@@ -96,7 +96,7 @@ export class RecheckAccess<Reason extends string> {
   }
 }
 
-/** Returns the watch of a visitor on an app: its session or token, and its right to see the app, may end. */
+/** Returns the watch of a visitor on an app: checks its session or token, and its right to see the app. */
 export function watchOf(
   visitor: Visitor,
   appId: string,

@@ -1,5 +1,5 @@
-// Bodies and queries of the release endpoints (docs/contract.md 4.1 and 4.3), plans and dry runs among
-// them. Unknown keys are refused, because a typo must not ship to a fleet.
+// Bodies and queries of the endpoints for releases (docs/contract.md 4.1 and 4.3), plans and stops. Unknown
+// keys are refused, because a typo must not ship to a fleet.
 
 import { z } from 'zod';
 import {
@@ -49,9 +49,9 @@ import {
 // Bodies and queries of rollout plans (docs/contract.md 27).
 
 const MINUTE_SECONDS = 60;
-/** Minutes for which a plan waits for a guard that cannot judge, where it says nothing else. */
+/** Default of the minutes for which a plan waits for a guard that cannot judge. */
 const PATIENCE_MINUTES = 1440;
-/** Times that a device is written down within the time after which it counts as stuck or silent. */
+/** Minimum number of freshness intervals after which a device may count as stuck or silent. */
 const FRESHNESS_FACTOR = 3;
 
 const minutesField = z.int().min(0).max(LIMIT.planMinutesMax);
@@ -92,7 +92,7 @@ const guardsField = z
       .default(USUAL_GUARDS.confirmMinutes),
     source: z.literal('push').optional(),
   })
-  // JSON has no undefined, so that a key without a value is absent.
+  // The parser types optional keys as possibly undefined, but JSON has no undefined: such a key is absent.
   .transform((guards) => guards as PlanGuards);
 
 const clockField = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'Must be HH:MM, 00:00 to 23:59');
@@ -123,7 +123,7 @@ const planFields = {
 
 type PlanFields = z.output<z.ZodObject<typeof planFields>>;
 
-/** Refuses a plan with a preset and what the preset stands for, or with neither. */
+/** Refuses a plan with a preset and fields that the preset defines, or with neither preset nor steps. */
 function refuseMixture(plan: PlanFields, context: z.RefinementCtx): void {
   const { preset, steps, guards, onBlind } = plan;
   const isOwn = [steps, guards, onBlind].some((part) => part !== undefined);
@@ -142,7 +142,7 @@ export const putPlanBody = z
   .strictObject({ ...releaseFields, ...planFields, reason: reasonField.optional() })
   .superRefine(refuseMixture);
 
-/** Plan under which a release is born. */
+/** Plan of a release from its publication on. */
 const planField = z.strictObject(planFields).superRefine(refuseMixture);
 
 export const steerPlanBody = z.strictObject({
@@ -159,7 +159,7 @@ export const stopBody = z.strictObject({
 
 export const resumeBody = z.strictObject({ stop: nameField });
 
-/** Resumption of a person, whose right is that of the app. */
+/** Resumption by a person: it also names the app, for which the role is checked. */
 export const appResumeBody = resumeBody.extend({ app: nameField });
 
 /** Query that names a release. */
@@ -169,9 +169,9 @@ export const releaseQuery = appQuery.extend({
 });
 
 /**
- * Converts a checked plan to its definition. A device that keeps asking is written down only every
- * `freshnessSeconds`, so that within less than three times that it may look stuck or silent without being so:
- * such guards are refused. `path` is where the plan stands in the body, with a dot at its end.
+ * Converts a valid plan to its definition. Check-ins of a device are recorded only every `freshnessSeconds`,
+ * so a device could seem stuck or silent within less than three times that: guards with shorter times are
+ * refused. `path` is the path of the plan in the body, with a trailing dot.
  */
 export function definitionOf(
   plan: PlanFields,
@@ -210,7 +210,7 @@ const artifactField = z
     url: urlField.optional(),
     sha512: sumField.optional(),
     size: z.int().min(0).optional(),
-    // The text of a signature's file may have lines.
+    // Signature files may have several lines.
     signature: plainTextField(LIMIT.artifactPassThroughLengthMax, '\t\n\r').optional(),
     format: formatField.optional(),
     sha256: hexField(SHA256_DIGITS).optional(),
@@ -218,8 +218,7 @@ const artifactField = z
     minimumSystemVersion: systemVersionField.optional(),
     buildVersion: plainTextField(LIMIT.buildVersionLengthMax).optional(),
   })
-  // The parser types optional keys as possibly undefined. JSON has no undefined, so that a key without a
-  // value is absent.
+  // The parser types optional keys as possibly undefined, but JSON has no undefined: such a key is absent.
   .transform((artifact) => artifact as Artifact);
 
 export const publishReleaseBody = z.strictObject({
@@ -251,7 +250,7 @@ export const servingControlBody = z
     'One of rollout, status or targets is required',
   );
 
-/** Serving control of a person, who may say which state it is meant for. */
+/** Serving control by a person; `seen` is the state that the person saw, and that the change is meant for. */
 export const seenServingBody = servingControlBody.safeExtend({
   seen: z.strictObject({ status: statusField, rolloutPct: rolloutField }).optional(),
 });
@@ -280,7 +279,7 @@ export const withdrawReleaseBody = z.strictObject({
   reason: reasonField.optional(),
 });
 
-/** Converts a checked body to the release to be published. */
+/** Converts a valid body to the release to be published. */
 export function newReleaseOf(
   body: z.output<typeof publishReleaseBody>,
   freshnessSeconds: number,
@@ -291,7 +290,7 @@ export function newReleaseOf(
   return { ...release, plan, rolloutPct: rollout, canonicalVersion: canonicalOf(body.version) };
 }
 
-/** Converts a checked body to the promotion. */
+/** Converts a valid body to the promotion. */
 export function promotionOf(
   body: z.output<typeof promoteReleaseBody>,
   freshnessSeconds: number,
@@ -307,7 +306,7 @@ export function promotionOf(
   };
 }
 
-/** Returns the name of the release that a checked body names. */
+/** Returns the release that a valid body names, with its version in canonical form. */
 export function releaseNameOf(body: {
   readonly app: string;
   readonly channel: string;
@@ -317,7 +316,7 @@ export function releaseNameOf(body: {
   return { app, channel, canonicalVersion: canonicalOf(version) };
 }
 
-/** Converts a checked body to the change of its release's serving. */
+/** Converts a valid body to the change of its release's serving. */
 export function servingCallOf({
   rollout,
   status,
@@ -329,15 +328,15 @@ export function servingCallOf({
   return { ...releaseNameOf(named), transition: transitionBy(change, seen) };
 }
 
-/** Returns the canonical form of a version that the shape has checked. */
+/** Returns the canonical form of a version that its shape has validated. */
 export function canonicalOf(version: string): string {
   return parseVersion(version)?.canonical ?? version;
 }
 
-// Query of the release list. No value is refused: a value that makes no sense is replaced by the default.
+// Query of the list of releases. No value is refused: the default replaces an invalid one.
 
 /**
- * Maximum page number. Pages beyond it are always empty; the bound keeps the database's offset an integer.
+ * Maximum page number. Pages beyond it would be empty, and the bound keeps the database's offset an integer.
  */
 const PAGE_MAX = 1_000_000_000;
 
@@ -361,7 +360,7 @@ function readFilter(value: string | null): string | undefined {
   return isStorable(value) ? value : '\ufffd';
 }
 
-/** Returns the canonical form; what is no version stays, and no release has it. */
+/** Returns the canonical form; a text that is no version stays as it is, and matches no release. */
 function listQueryCanonicalOf(version: string | undefined): string | undefined {
   return version && (parseVersion(withPlus(version))?.canonical ?? version);
 }
