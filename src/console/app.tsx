@@ -33,7 +33,7 @@ const ReleasePage = lazyPage(() =>
   import('./release/release-page.tsx').then((page) => page.ReleasePage),
 );
 const SecondFactorPage = lazyPage(() =>
-  import('./settings/second-factor-page.tsx').then((page) => page.SecondFactorPage),
+  import('./settings/account-settings.tsx').then((page) => page.SecondFactorPage),
 );
 const SettingsPage = lazyPage(() =>
   import('./settings/settings-page.tsx').then((page) => page.SettingsPage),

@@ -17,12 +17,10 @@ import { cohortPlace, reasonText, ticketText, troubleText } from '../format/deci
 import { numberText, percentText } from '../format/figure-text.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge, StatusBadge, type Tone } from '../part/badge.tsx';
-import { Card } from '../part/card.tsx';
-import { HelpLink } from '../part/help-link.tsx';
-import { Name } from '../part/name.tsx';
+import { Card, HelpLink } from '../part/card.tsx';
+import { LabelList, Name } from '../part/name.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
-import { LabelList } from './label-list.tsx';
 import { NeverSeenPage } from './never-seen-page.tsx';
 
 const REFRESH_MS = 4000;

@@ -13,15 +13,13 @@ import { csvText } from '../format/csv.ts';
 import { countText } from '../format/figure-text.ts';
 import { SIGNAL_WORDS } from '../format/plan-words.ts';
 import { useLoad } from '../hook/use-load.ts';
-import { Empty } from '../part/card.tsx';
+import { Empty, HelpLink } from '../part/card.tsx';
 import { type Column, DataTable } from '../part/data-table.tsx';
 import { DownloadButton } from '../part/download.tsx';
-import { HelpLink } from '../part/help-link.tsx';
-import { DeviceLink, Name } from '../part/name.tsx';
+import { DeviceLink, LabelList, Name } from '../part/name.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
 import { DeviceSearch, readSearch } from './device-search.tsx';
-import { LabelList } from './label-list.tsx';
 import { WhyNotDialog } from './why-not-dialog.tsx';
 
 const REFRESH_MS = 5000;

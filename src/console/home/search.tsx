@@ -8,11 +8,11 @@ import { call } from '../api/call.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { useKey } from '../hook/key.ts';
 import { useAsked } from '../hook/use-action.ts';
 import { StatusBadge } from '../part/badge.tsx';
 import { Name } from '../part/name.tsx';
 import { useOrganization } from '../session/use-session.ts';
+import { useKey } from './keys.tsx';
 
 /** Button that opens the search; the key `/` does the same unless the reader is typing. */
 export function Search() {

@@ -9,14 +9,13 @@ import { Dialog } from '../form/dialog.tsx';
 import { FaultNotice, Notice } from '../form/notice.tsx';
 import { consolePath, MOUNT } from '../format/console-path.ts';
 import { useKeptFocus } from '../hook/focus.ts';
-import { useKey } from '../hook/key.ts';
 import { useAction } from '../hook/use-action.ts';
 import { forgetLoaded, useRepetition } from '../hook/use-load.ts';
 import { Menu } from '../part/menu.tsx';
 import { Logo } from '../part/page-head.tsx';
 import { ThemeSwitch } from '../part/theme.tsx';
 import { useSession } from '../session/use-session.ts';
-import { KEYS } from './keys.tsx';
+import { KEYS, useKey } from './keys.tsx';
 import { Search } from './search.tsx';
 import { WaitingCount } from './waiting-count.tsx';
 

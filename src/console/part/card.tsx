@@ -1,7 +1,8 @@
-// Layout of pages: cards, tiles with a number, bars, and placeholders for empty lists.
+// Layout of pages: cards, tiles with a number, bars, placeholders for empty lists, and links to the help.
 
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { consolePath } from '../format/console-path.ts';
 import { percentText } from '../format/figure-text.ts';
 
 /** Card with a heading; `aside` is shown beside the heading. */
@@ -84,5 +85,14 @@ export function Empty(props: {
         </a>
       )}
     </div>
+  );
+}
+
+/** Link to a part of the help by its id; opens in a new tab, so that no input is lost. */
+export function HelpLink({ to, children }: { to: string; children: ComponentChildren }) {
+  return (
+    <a class="small" href={`${consolePath.help}#${to}`} target="_blank" rel="noopener">
+      {children}
+    </a>
   );
 }

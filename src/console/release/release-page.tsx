@@ -10,7 +10,7 @@ import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { bytesText, countText, middleText, numberText, shareText } from '../format/figure-text.ts';
 import { isUnhealthy, type ReleaseVerdict, releaseVerdict } from '../format/release-verdict.ts';
-import { AuditEntryView } from '../home/audit-entry.tsx';
+import { AuditEntryView, OthersChange } from '../home/audit-entry.tsx';
 import { NotFoundPage } from '../home/not-found-page.tsx';
 import { type Loaded, useLoad } from '../hook/use-load.ts';
 import { StandingBadge, VerdictBadge } from '../part/badge.tsx';
@@ -24,7 +24,6 @@ import { FailureBreakdownCard, HealthCard } from '../rollout/health-card.tsx';
 import { PlanCard } from '../rollout/plan-card.tsx';
 import { RolloutCard, TargetingCard } from '../rollout/rollout-card.tsx';
 import { useMay } from '../session/use-session.ts';
-import { OthersChange } from './others-change.tsx';
 import { ReleaseControls } from './release-controls.tsx';
 
 const REFRESH_MS = 3000;

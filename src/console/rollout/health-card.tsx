@@ -24,9 +24,8 @@ import {
   tooEarlyText,
 } from '../format/plan-words.ts';
 import { Badge, VerdictBadge } from '../part/badge.tsx';
-import { Card, ShareBar } from '../part/card.tsx';
+import { Card, HelpLink, ShareBar } from '../part/card.tsx';
 import { DataTable } from '../part/data-table.tsx';
-import { HelpLink } from '../part/help-link.tsx';
 import { Name } from '../part/name.tsx';
 import { Time } from '../part/time.tsx';
 

@@ -1,7 +1,8 @@
-// Settings of the account, which apply in every organization: its password, passkeys and sessions.
+// Settings of the account, which apply in every organization: its password, passkeys and sessions; and the
+// page of an organization that demands a second factor, for a session without one.
 
 import { useState } from 'preact/hooks';
-import type { ListedSession, Passkey } from '../../contract/resource.ts';
+import type { ListedSession, Membership, Passkey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { addPasskey, KNOWS_PASSKEYS } from '../api/passkey.ts';
 import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
@@ -15,6 +16,7 @@ import { Badge } from '../part/badge.tsx';
 import { Card, Empty } from '../part/card.tsx';
 import { buttonColumn, type Column, DataTable } from '../part/data-table.tsx';
 import { Name, StrongName } from '../part/name.tsx';
+import { PageHead, useTitle } from '../part/page-head.tsx';
 import { Time } from '../part/time.tsx';
 import { PasswordField } from '../session/account-field.tsx';
 import { useSession } from '../session/use-session.ts';
@@ -33,6 +35,25 @@ export function AccountSettings() {
           </p>
         </Card>
       )}
+      <PasskeysCard />
+      <SessionsCard />
+    </>
+  );
+}
+
+/** Page in place of every other one of an organization that demands a second factor: says how to add it. */
+export function SecondFactorPage({ membership }: { membership: Membership }) {
+  useTitle('Second factor');
+  return (
+    <>
+      <PageHead title="Second factor" />
+      <Card title="This organization asks for a second factor">
+        <p>
+          <StrongName text={membership.organization.name} /> is open to you once you have signed in
+          with more than a password. Add a passkey below: it opens at once. If you have one already,
+          sign out and sign in with it. If you have lost it, ask an owner for a link.
+        </p>
+      </Card>
       <PasskeysCard />
       <SessionsCard />
     </>
@@ -63,7 +84,7 @@ function PasswordCard({ email }: { email: string }) {
 }
 
 /** Passkeys of the account. */
-export function PasskeysCard() {
+function PasskeysCard() {
   const { refresh } = useSession();
   const loaded = useLoad('account/passkeys');
   const [dialog, show] = useDialog();
@@ -186,7 +207,7 @@ function RemoveDialog(props: PasskeyDialogProps & { onRemoved: () => Promise<voi
 }
 
 /** Open sessions of the account. */
-export function SessionsCard() {
+function SessionsCard() {
   const { refresh } = useSession();
   const action = useAction();
   const loaded = useLoad('account/sessions');
