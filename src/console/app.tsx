@@ -1,10 +1,12 @@
 // Root of the console: theme, session, routes and their pages.
 
+import type { ComponentChildren } from 'preact';
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import type { AppOverview } from '../contract/console.ts';
 import { readSegment } from '../contract/text.ts';
 import { Announcer } from './form/announcer.tsx';
 import { consolePath } from './format/console-path.ts';
-import { AppIndex, AppPlace } from './home/app-place.tsx';
+import { AppIndex, AppPlace, type AppTab } from './home/app-place.tsx';
 import { AppsPage } from './home/apps-page.tsx';
 import { NewcomerPage } from './home/newcomer-page.tsx';
 import { NotFoundPage, Redirect } from './home/not-found-page.tsx';
@@ -15,42 +17,29 @@ import { JoinPage } from './session/provider-sign-in.tsx';
 import { SessionGate } from './session/session-gate.tsx';
 import { useSession } from './session/use-session.ts';
 
-const ApprovalPage = lazyPage(() =>
-  import('./home/approvals-page.tsx').then((page) => page.ApprovalPage),
+const ApprovalPage = lazyPage(() => import('./home/approvals-page.tsx'), 'ApprovalPage');
+const ApprovalsPage = lazyPage(() => import('./home/approvals-page.tsx'), 'ApprovalsPage');
+const AuditPage = lazyPage(() => import('./home/audit-page.tsx'), 'AuditPage');
+const ChannelPage = lazyPage(() => import('./release/channel-page.tsx'), 'ChannelPage');
+const DevicePage = lazyPage(() => import('./fleet/device-page.tsx'), 'DevicePage');
+const FleetPage = lazyPage(() => import('./fleet/fleet-page.tsx'), 'FleetPage');
+const ReleasePage = lazyPage(() => import('./release/release-page.tsx'), 'ReleasePage');
+const SecondFactorPage = lazyPage(
+  () => import('./settings/account-settings.tsx'),
+  'SecondFactorPage',
 );
-const ApprovalsPage = lazyPage(() =>
-  import('./home/approvals-page.tsx').then((page) => page.ApprovalsPage),
-);
-const AuditPage = lazyPage(() => import('./home/audit-page.tsx').then((page) => page.AuditPage));
-const ChannelPage = lazyPage(() =>
-  import('./release/channel-page.tsx').then((page) => page.ChannelPage),
-);
-const DevicePage = lazyPage(() =>
-  import('./fleet/device-page.tsx').then((page) => page.DevicePage),
-);
-const FleetPage = lazyPage(() => import('./fleet/fleet-page.tsx').then((page) => page.FleetPage));
-const ReleasePage = lazyPage(() =>
-  import('./release/release-page.tsx').then((page) => page.ReleasePage),
-);
-const SecondFactorPage = lazyPage(() =>
-  import('./settings/account-settings.tsx').then((page) => page.SecondFactorPage),
-);
-const SettingsPage = lazyPage(() =>
-  import('./settings/settings-page.tsx').then((page) => page.SettingsPage),
-);
-const HelpPage = lazyPage(() => import('./home/help-page.tsx').then((page) => page.HelpPage));
-const DevicesPage = lazyPage(() =>
-  import('./fleet/devices-page.tsx').then((page) => page.DevicesPage),
-);
+const SettingsPage = lazyPage(() => import('./settings/settings-page.tsx'), 'SettingsPage');
+const HelpPage = lazyPage(() => import('./home/help-page.tsx'), 'HelpPage');
+const DevicesPage = lazyPage(() => import('./fleet/devices-page.tsx'), 'DevicesPage');
 
 /** Pages that a one-time link opens, with or without a session. */
 const BY_TOKEN = /^\/(invitation|password-reset|recovery|confirmation)\/([^/]+)$/;
 const loadLinks = () => import('./session/link-page.tsx');
 const LINK_PAGES = {
-  invitation: lazyPage(() => loadLinks().then((page) => page.InvitationPage)),
-  'password-reset': lazyPage(() => loadLinks().then((page) => page.PasswordResetPage)),
-  recovery: lazyPage(() => loadLinks().then((page) => page.RecoveryPage)),
-  confirmation: lazyPage(() => loadLinks().then((page) => page.ConfirmationPage)),
+  invitation: lazyPage(loadLinks, 'InvitationPage'),
+  'password-reset': lazyPage(loadLinks, 'PasswordResetPage'),
+  recovery: lazyPage(loadLinks, 'RecoveryPage'),
+  confirmation: lazyPage(loadLinks, 'ConfirmationPage'),
 } as const;
 
 export function App() {
@@ -118,55 +107,36 @@ function ToApps() {
 
 type Segments<Name extends string> = { readonly params: Readonly<Record<Name, string>> };
 
-function AppRoute({ params }: Segments<'app'>) {
-  return <AppPlace appRef={readSegment(params.app)}>{(app) => <AppIndex app={app} />}</AppPlace>;
-}
-
 function ApprovalRoute({ params }: Segments<'id'>) {
   return <ApprovalPage key={params.id} id={params.id} />;
 }
 
-function FleetRoute({ params }: Segments<'app'>) {
-  return (
-    <AppPlace appRef={readSegment(params.app)} tab="fleet">
-      {(app) => <FleetPage key={app.id} app={app} />}
-    </AppPlace>
-  );
+/** Parts of the path of a page of an app, without the app; '' for those that the path does not have. */
+type Place = Readonly<Record<'channel' | 'version' | 'device', string>>;
+
+/** Makes the route of a page of an app; `tab` is the one that the page has, where it is not a channel's. */
+function appRoute(page: (app: AppOverview, place: Place) => ComponentChildren, tab?: AppTab) {
+  return ({ params }: { params: Segments<'app'>['params'] & Partial<Place> }) => {
+    const at = (name: keyof Place) => readSegment(params[name] ?? '');
+    const place = { channel: at('channel'), version: at('version'), device: at('device') };
+    return (
+      <AppPlace appRef={readSegment(params.app)} channel={place.channel || undefined} tab={tab}>
+        {(app) => page(app, place)}
+      </AppPlace>
+    );
+  };
 }
 
-function DevicesRoute({ params }: Segments<'app'>) {
-  return (
-    <AppPlace appRef={readSegment(params.app)} tab="devices">
-      {(app) => <DevicesPage key={app.id} app={app} />}
-    </AppPlace>
-  );
-}
-
-function DeviceRoute({ params }: Segments<'app' | 'device'>) {
-  const deviceId = readSegment(params.device);
-  return (
-    <AppPlace appRef={readSegment(params.app)} tab="devices">
-      {(app) => <DevicePage key={`${app.id}/${deviceId}`} app={app} deviceId={deviceId} />}
-    </AppPlace>
-  );
-}
-
-function ChannelRoute({ params }: Segments<'app' | 'channel'>) {
-  const channel = readSegment(params.channel);
-  return (
-    <AppPlace appRef={readSegment(params.app)} channel={channel}>
-      {(app) => <ChannelPage key={`${app.id}/${channel}`} app={app} channel={channel} />}
-    </AppPlace>
-  );
-}
-
-function ReleaseRoute({ params }: Segments<'app' | 'channel' | 'version'>) {
-  const channel = readSegment(params.channel);
-  const version = readSegment(params.version);
-  const key = `${channel}@${version}`;
-  return (
-    <AppPlace appRef={readSegment(params.app)} channel={channel}>
-      {(app) => <ReleasePage key={key} app={app} channel={channel} version={version} />}
-    </AppPlace>
-  );
-}
+const AppRoute = appRoute((app) => <AppIndex app={app} />);
+const FleetRoute = appRoute((app) => <FleetPage key={app.id} app={app} />, 'fleet');
+const DevicesRoute = appRoute((app) => <DevicesPage key={app.id} app={app} />, 'devices');
+const DeviceRoute = appRoute(
+  (app, { device }) => <DevicePage key={`${app.id}/${device}`} app={app} deviceId={device} />,
+  'devices',
+);
+const ChannelRoute = appRoute((app, { channel }) => (
+  <ChannelPage key={`${app.id}/${channel}`} app={app} channel={channel} />
+));
+const ReleaseRoute = appRoute((app, { channel, version }) => (
+  <ReleasePage key={`${channel}@${version}`} app={app} channel={channel} version={version} />
+));

@@ -23,13 +23,13 @@ import { NotFoundPage, Redirect } from './not-found-page.tsx';
 const REFRESH_MS = 15_000;
 
 /** Tab that is not a channel. */
-type AppTab = 'fleet' | 'devices';
+export type AppTab = 'fleet' | 'devices';
 
 /** Layout of an app's page. An unknown `channel` shows the not-found page. */
 export function AppPlace(props: {
   appRef: string;
-  channel?: string;
-  tab?: AppTab;
+  channel: string | undefined;
+  tab: AppTab | undefined;
   children: (app: AppOverview) => ComponentChildren;
 }) {
   const { appRef, channel, tab, children } = props;

@@ -4,19 +4,22 @@ import { type ComponentType, h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Notice, Skeleton } from '../form/notice.tsx';
 
-/** Returns a component that loads its code when it is first shown, with a skeleton until then. */
-export function lazyPage<Props extends object>(
-  load: () => Promise<ComponentType<Props>>,
-): ComponentType<Props> {
-  let loaded: ComponentType<Props> | undefined;
-  return (props: Props) => {
+type PropsOf<Page> = Page extends ComponentType<infer Props extends object> ? Props : never;
+
+/** Returns the page of this name, whose code is loaded when it is first shown, with a skeleton until then. */
+export function lazyPage<Pages, Name extends keyof Pages>(
+  load: () => Promise<Pages>,
+  name: Name,
+): ComponentType<PropsOf<Pages[Name]>> {
+  let loaded: ComponentType<PropsOf<Pages[Name]>> | undefined;
+  return (props: PropsOf<Pages[Name]>) => {
     const [, setReady] = useState(loaded !== undefined);
     const [isMissing, setMissing] = useState(false);
     useEffect(() => {
       if (loaded !== undefined) return;
       load().then(
-        (page) => {
-          loaded = page;
+        (pages) => {
+          loaded = pages[name] as ComponentType<PropsOf<Pages[Name]>>;
           setReady(true);
         },
         () => setMissing(true),
