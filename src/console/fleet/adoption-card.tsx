@@ -41,9 +41,7 @@ export function AdoptionCard({ app, channel }: { app: string; channel: string | 
         {(found) =>
           found.points.length === 0 ? (
             <Empty title="No device was seen in this time">
-              <p class="hint">
-                Each {step} counts the devices that asked, by the version they run.
-              </p>
+              Each {step} counts the devices that asked, by the version they run.
             </Empty>
           ) : (
             <AdoptionChart key={step} app={app} points={found.points} step={step} />

@@ -61,9 +61,7 @@ export function DevicesPage({ app }: { app: AppOverview }) {
         <DeviceSearch app={app} query={query} />
         {!isWhole && (
           <Empty title="Which release?">
-            <p class="hint">
-              A signal is one of a release: open the release, and choose one of its signals.
-            </p>
+            A signal is one of a release: open the release, and choose one of its signals.
           </Empty>
         )}
         {isWhole && signal !== undefined && (
@@ -86,7 +84,7 @@ export function DevicesPage({ app }: { app: AppOverview }) {
                   />
                 ) : page.next !== null ? (
                   <Empty title="None among the devices looked at so far">
-                    <p class="hint">Few devices fit; the others are looked at page by page.</p>
+                    Few devices fit; the others are looked at page by page.
                   </Empty>
                 ) : (
                   <NoDevices
@@ -136,19 +134,15 @@ function NoDevices(props: {
         link={{ href: consolePath.devices(app), text: 'Clear the search' }}
       >
         {id !== '' && (
-          <p class="hint">
-            <a href={consolePath.device(app, id)}>What would a device with this id get?</a>
-          </p>
+          <a href={consolePath.device(app, id)}>What would a device with this id get?</a>
         )}
       </Empty>
     );
   }
   return (
     <Empty title="No device yet">
-      <p class="hint">
-        A device is recorded when it asks <code>GET /u/{app}/CHANNEL/PLATFORM/ARCH/VERSION</code>{' '}
-        with an <code>X-Service-Device</code> header, or when a fleet report names it.
-      </p>
+      A device is recorded when it asks <code>GET /u/{app}/CHANNEL/PLATFORM/ARCH/VERSION</code> with
+      an <code>X-Service-Device</code> header, or when a fleet report names it.
     </Empty>
   );
 }

@@ -109,7 +109,7 @@ function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
     <Card title="What they run">
       {cells.length === 0 ? (
         <Empty title="No device yet">
-          <p class="hint">Versions and platforms appear here with the first device that asks.</p>
+          Versions and platforms appear here with the first device that asks.
         </Empty>
       ) : (
         <>

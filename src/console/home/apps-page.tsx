@@ -42,14 +42,11 @@ export function AppsPage() {
       <LoadedView of={apps}>
         {(found) =>
           found.apps.length === 0 ? (
-            <Empty title="No apps yet">
-              <p class="hint">
-                An app is what your devices ask updates for.{' '}
-                {mayCreate
-                  ? 'Create it, create a key in Settings, publish.'
-                  : 'An owner can create one.'}
-              </p>
-              {create}
+            <Empty title="No apps yet" action={create}>
+              An app is what your devices ask updates for.{' '}
+              {mayCreate
+                ? 'Create it, create a key in Settings, publish.'
+                : 'An owner can create one.'}
             </Empty>
           ) : (
             <AppCards apps={found.apps} />

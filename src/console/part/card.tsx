@@ -68,17 +68,19 @@ export function ShareBar(props: {
   );
 }
 
-/** Placeholder of an empty list; `children` and `link` offer the next step. */
+/** Placeholder of an empty list; `children` explain it, `action` and `link` offer the next step. */
 export function Empty(props: {
   title: string;
+  action?: ComponentChildren;
   link?: { readonly href: string; readonly text: string };
   children?: ComponentChildren;
 }) {
-  const { title, link, children } = props;
+  const { title, action, link, children } = props;
   return (
     <div class="empty">
       <p class="empty-title">{title}</p>
-      {children}
+      {children && <p class="hint">{children}</p>}
+      {action}
       {link !== undefined && (
         <a class="button plain" href={link.href}>
           {link.text}

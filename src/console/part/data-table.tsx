@@ -13,15 +13,21 @@ export type Column<Row> = {
   readonly isAction?: boolean;
 };
 
-/** Table; `caption` names it for screen readers. */
-export function DataTable<Row>(props: {
+type TableProps<Row> = {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  keyOf: (row: Row) => string;
   classOf?: (row: Row) => string | undefined;
-}) {
-  const { caption, columns, rows, keyOf, classOf } = props;
+};
+
+/** What a row is known by: its id, where it has one and nothing else is said. */
+type Keyed<Row> = [Row] extends [{ readonly id: string }]
+  ? { keyOf?: (row: Row) => string }
+  : { keyOf: (row: Row) => string };
+
+/** Table; `caption` names it for screen readers. */
+export function DataTable<Row>(props: TableProps<Row> & Keyed<Row>) {
+  const { caption, columns, rows, keyOf = idOf, classOf } = props;
   return (
     <table class="table">
       <caption class="unseen">{caption}</caption>
@@ -47,6 +53,10 @@ export function DataTable<Row>(props: {
       </tbody>
     </table>
   );
+}
+
+function idOf<Row>(row: Row): string {
+  return (row as { readonly id: string }).id;
 }
 
 function cellClass(kind: Pick<Column<never>, 'isNumber' | 'isNamed' | 'isAction'>): string {

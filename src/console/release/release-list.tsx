@@ -34,14 +34,14 @@ export function ReleaseList(props: {
             ? 'No releases on this channel yet'
             : `No releases of its own yet: its devices are offered those of ${follows}`
         }
+        action={publish}
       >
         {app.archivedAt === null && (
-          <p class="hint">
+          <>
             Publish one here, or from your build with a key: <code>POST /api/v1/releases</code>.
             Devices get it when they next ask.
-          </p>
+          </>
         )}
-        {publish}
       </Empty>
     );
   }
@@ -61,7 +61,6 @@ export function ReleaseList(props: {
           classOf={({ standing }) => (standing.state === 'superseded' ? 'past' : undefined)}
           columns={columnsFor(app, channel, page.fleet)}
           rows={page.releases}
-          keyOf={({ id }) => id}
         />
       )}
       <Pager page={page} query={query} />

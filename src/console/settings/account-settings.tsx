@@ -121,18 +121,11 @@ function PasskeysCard() {
               {unavailable !== undefined && <Notice tone="quiet">{unavailable}.</Notice>}
               {passkeys.length === 0 ? (
                 <Empty title="No passkeys yet">
-                  <p class="hint">
-                    Your device or a security key proves that it is you. From then on your password
-                    alone no longer signs you in.
-                  </p>
+                  Your device or a security key proves that it is you. From then on your password
+                  alone no longer signs you in.
                 </Empty>
               ) : (
-                <DataTable
-                  caption="Passkeys"
-                  columns={columns}
-                  rows={passkeys}
-                  keyOf={({ id }) => id}
-                />
+                <DataTable caption="Passkeys" columns={columns} rows={passkeys} />
               )}
             </>
           )}
@@ -238,12 +231,7 @@ function SessionsCard() {
       {action.error !== undefined && <Notice tone="bad">{action.error}</Notice>}
       <LoadedView of={loaded}>
         {({ sessions }) => (
-          <DataTable
-            caption="Sessions"
-            columns={[...SESSION_COLUMNS, ending]}
-            rows={sessions}
-            keyOf={({ id }) => id}
-          />
+          <DataTable caption="Sessions" columns={[...SESSION_COLUMNS, ending]} rows={sessions} />
         )}
       </LoadedView>
     </Card>

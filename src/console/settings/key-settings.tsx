@@ -47,16 +47,13 @@ export function KeySettings() {
         {(found) =>
           found.keys.length === 0 ? (
             <Empty title="No keys yet">
-              <p class="hint">
-                {mayChange ? 'Create one and give it to your build.' : 'An owner can create one.'}
-              </p>
+              {mayChange ? 'Create one and give it to your build.' : 'An owner can create one.'}
             </Empty>
           ) : (
             <DataTable
               caption="Keys"
               columns={mayChange ? [...COLUMNS, revoke] : COLUMNS}
               rows={found.keys}
-              keyOf={({ id }) => id}
             />
           )
         }

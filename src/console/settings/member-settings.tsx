@@ -190,12 +190,7 @@ function Invitations(props: {
   }
   return (
     <Card title="Invitations" isFlush>
-      <DataTable
-        caption="Open invitations"
-        columns={columns}
-        rows={invitations}
-        keyOf={({ id }) => id}
-      />
+      <DataTable caption="Open invitations" columns={columns} rows={invitations} />
     </Card>
   );
 }

@@ -47,9 +47,7 @@ function Destinations() {
         {({ destinations }) =>
           destinations.length === 0 ? (
             <Empty title="Nobody is told what happens here">
-              <p class="hint">
-                A webhook, Slack or a mail tells of releases, plans, keys and members.
-              </p>
+              A webhook, Slack or a mail tells of releases, plans, keys and members.
             </Empty>
           ) : (
             destinations.map((each) => (
@@ -237,7 +235,6 @@ function Deliveries({ destination: { id, enabled } }: { destination: Destination
               caption="Messages, newest first"
               columns={enabled ? [...COLUMNS, again] : COLUMNS}
               rows={deliveries}
-              keyOf={(delivery) => delivery.id}
             />
           )}
           <div class="form-actions row">

@@ -34,7 +34,7 @@ export function WebhookSettings() {
           {mayChange && <FirstWebhook found={found} onEnabled={enabled.reload} />}
           {found.apps.length === 0 ? (
             <Empty title="No webhook is on">
-              <p class="hint">Releases come from the console and from keys only.</p>
+              Releases come from the console and from keys only.
             </Empty>
           ) : (
             found.apps.map((app) => (
@@ -124,12 +124,7 @@ function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }
           Nothing was delivered yet. GitHub sends a ping as soon as the webhook is saved there.
         </p>
       ) : (
-        <DataTable
-          caption="Last deliveries"
-          columns={COLUMNS}
-          rows={app.deliveries}
-          keyOf={({ id }) => id}
-        />
+        <DataTable caption="Last deliveries" columns={COLUMNS} rows={app.deliveries} />
       )}
     </Card>
   );
