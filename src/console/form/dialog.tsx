@@ -102,7 +102,14 @@ function Leaving(props: {
   );
 }
 
-type FormDialogProps<Result> = {
+/** How a dialog ends. */
+export type DialogEnd = {
+  /** Shows what was changed; the dialog stays for it, unless something follows on it. */
+  readonly onDone: () => unknown;
+  readonly onClose: () => void;
+};
+
+type FormDialogProps<Result> = Partial<DialogEnd> & {
   title: string;
   /** Label of the button that sends. */
   verb: string;
@@ -120,16 +127,18 @@ type FormDialogProps<Result> = {
 
 /** Dialog with one form, whose fields or explanation are the `children`. */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
-  const { title, isWide = false, verb, onSend, then, onClose, children, ...form } = props;
+  const { title, isWide = false, verb, onSend, onDone, then, onClose, children, ...form } = props;
   const [next, setNext] = useState<ComponentChildren>();
   const isSending = useRef(false);
   const send = async () => {
     isSending.current = true;
     try {
       const result = await onSend();
+      const done = onDone?.();
       const shown = then?.(result);
-      if (shown === undefined) onClose();
-      else setNext(shown);
+      if (shown !== undefined) return setNext(shown);
+      await done;
+      onClose();
     } finally {
       isSending.current = false;
     }
@@ -153,12 +162,18 @@ export function ConfirmDialog<Result>(props: FormDialogProps<Result>) {
   return <FormDialog tone="danger" {...props} />;
 }
 
-type Dialogue = (close: () => void) => ComponentChildren;
+type Dialogue = (end: DialogEnd) => ComponentChildren;
 
-/** Provides one dialog at a time: the open one, and a function that opens one with its present values. */
-export function useDialog(): readonly [ComponentChildren, (dialog: Dialogue) => void] {
+/**
+ * Provides one dialog at a time: the open one, and a function that opens one with its present values.
+ * `onDone` shows what the dialogs change.
+ */
+export function useDialog(
+  onDone: () => unknown = () => undefined,
+): readonly [ComponentChildren, (dialog: Dialogue) => void] {
   const [open, setOpen] = useState<Dialogue>();
-  return [open?.(() => setOpen(undefined)), (dialog) => setOpen(() => dialog)];
+  const end = { onDone, onClose: () => setOpen(undefined) };
+  return [open?.(end), (dialog) => setOpen(() => dialog)];
 }
 
 /**

@@ -9,7 +9,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
-import { FormDialog } from '../form/dialog.tsx';
+import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { Choice, Field, type FieldOfForm, PercentField } from '../form/field.tsx';
 import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
@@ -94,7 +94,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
           details={details.data}
           others={app.channels.map(({ name }) => name).filter((name) => name !== channel)}
           onClose={() => setOpen(undefined)}
-          onSaved={reload}
+          onDone={reload}
         />
       )}
     </>
@@ -227,14 +227,14 @@ function chosenOf(details: ChannelDetail): Chosen {
 const NOBODY = '';
 
 /** Dialog for the settings; sends only changed fields, because another person may have changed others. */
-function ChannelDialog(props: {
-  details: ChannelDetail;
-  /** Names of the app's other channels. */
-  others: readonly string[];
-  onClose: () => void;
-  onSaved: () => Promise<unknown>;
-}) {
-  const { details, others, onClose, onSaved } = props;
+function ChannelDialog(
+  props: DialogEnd & {
+    details: ChannelDetail;
+    /** Names of the app's other channels. */
+    others: readonly string[];
+  },
+) {
+  const { details, others, ...end } = props;
   const { values, field } = useFields({
     minimumSupportedVersion: details.minimumSupportedVersion ?? '',
     defaultRollout: String(details.defaultRollout),
@@ -250,17 +250,13 @@ function ChannelDialog(props: {
   const names = Object.keys(wanted) as (keyof typeof wanted)[];
   const changed = names.filter((name) => wanted[name] !== details[name]);
   const change = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
-  const save = async () => {
-    await call('PATCH', 'channels', { app: details.app, name: details.name, ...change });
-    await onSaved();
-  };
   return (
     <FormDialog
       title={`Settings of ${details.name}`}
       verb="Save"
       obstacle={changed.length === 0 ? 'Nothing was changed' : undefined}
-      onSend={save}
-      onClose={onClose}
+      onSend={() => call('PATCH', 'channels', { app: details.app, name: details.name, ...change })}
+      {...end}
     >
       <MinimumField details={details} {...field('minimumSupportedVersion')} />
       <PercentField

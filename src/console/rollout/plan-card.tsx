@@ -9,7 +9,7 @@ import {
   type RolloutPlan,
 } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { FormDialog } from '../form/dialog.tsx';
+import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { ReasonField } from '../form/field.tsx';
 import { Notice } from '../form/notice.tsx';
 import { capitalized, percentText } from '../format/figure-text.ts';
@@ -202,33 +202,29 @@ function NextStepEffect({ name, release, plan }: Props & { plan: RolloutPlan }) 
  * Dialog that holds, resumes, advances or cancels a plan, with a reason. For a step it shows the effect, and
  * asks for confirmation if it reaches many devices. `onDone` loads the plan again.
  */
-function SteerPlanDialog(props: {
-  name: ReleaseName;
-  action: PlanAction;
-  /** Next step; undefined if the plan only has to be completed. */
-  next: PlanStep | undefined;
-  onDone: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { name, action, next, onDone, onClose } = props;
+function SteerPlanDialog(
+  props: DialogEnd & {
+    name: ReleaseName;
+    action: PlanAction;
+    /** Next step; undefined if the plan only has to be completed. */
+    next: PlanStep | undefined;
+  },
+) {
+  const { name, action, next, ...end } = props;
   const { consequence } = PLAN_WORDS[action];
   const isStep = action === 'advance' && next !== undefined;
   const verb = verbOf(action, next);
   const [reason, setReason] = useState('');
   const dryRun = useServingDryRun(isStep ? { ...name, rollout: next.rollout } : undefined);
   const reach = useConfirmedReach(dryRun);
-  const steer = async () => {
-    await call('PATCH', 'releases/plan', { ...name, action, reason });
-    await onDone();
-  };
   return (
     <FormDialog
       title={`${verb}: ${name.version}`}
       verb={verb}
       {...(action === 'cancel' ? { tone: 'danger', cancel: 'Keep plan' } : {})}
       obstacle={isStep ? reach.obstacle : undefined}
-      onSend={steer}
-      onClose={onClose}
+      onSend={() => call('PATCH', 'releases/plan', { ...name, action, reason })}
+      {...end}
     >
       <p>{consequence}</p>
       {isStep && <ServingEffect dryRun={dryRun} />}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import type { TripEffect } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { FormDialog } from '../form/dialog.tsx';
+import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { Choice, Field, ReasonField } from '../form/field.tsx';
 import { Notice } from '../form/notice.tsx';
 import { PlanEditor } from '../form/plan-editor.tsx';
@@ -26,12 +26,7 @@ const SOURCES = [
  * Dialog for a new plan: its steps and limits, its start, and how signals are handled. Shows the immediate
  * effect, and which steps no guard can judge. `onDone` loads the plan.
  */
-export function PlanDialog(props: {
-  name: ReleaseName;
-  onDone: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { name, onDone, onClose } = props;
+export function PlanDialog({ name, ...end }: DialogEnd & { name: ReleaseName }) {
   const [draft, setDraft] = useState(() => presetDraft('normal'));
   const [start, setStart] = useState('');
   const [onTrip, setOnTrip] = useState<TripEffect>('pause');
@@ -47,18 +42,14 @@ export function PlanDialog(props: {
   const { said, ...asked } = useAsked(text, askDryRun);
   const first = said && { ...said, release: name };
   const reach = useConfirmedReach({ ...asked, said: first });
-  const plan = async () => {
-    await call('POST', 'releases/plan', { ...definition, reason });
-    await onDone();
-  };
   return (
     <FormDialog
       title={`Plan the rollout of ${name.version}`}
       verb="Start plan"
       obstacle={open ?? reach.obstacle}
       isDeliberate
-      onSend={plan}
-      onClose={onClose}
+      onSend={() => call('POST', 'releases/plan', { ...definition, reason })}
+      {...end}
     >
       <PlanEditor draft={draft} onChange={setDraft} />
       {open !== undefined && <p class="bad-text">{open}</p>}

@@ -5,7 +5,7 @@ import type { RenderedReleaseDetail } from '../../contract/console.ts';
 import type { RolloutPlan } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding } from '../../contract/standing.ts';
 import { call, type ReleaseName } from '../api/call.ts';
-import { FormDialog } from '../form/dialog.tsx';
+import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { PercentField, ReasonField } from '../form/field.tsx';
 import { Form } from '../form/form.tsx';
 import { SmallButton } from '../form/small-button.tsx';
@@ -149,11 +149,7 @@ function AfterRaise({ plan, percent }: { plan: RolloutPlan; percent: number }) {
   );
 }
 
-type TargetingProps = {
-  name: ReleaseName;
-  release: RenderedReleaseDetail['release'];
-  onDone: () => Promise<void>;
-};
+type TargetingProps = Pick<RolloutProps, 'name' | 'release' | 'onDone'>;
 
 /** Card with the targeting in words; publishers can edit it. */
 export function TargetingCard(props: TargetingProps) {
@@ -171,12 +167,7 @@ export function TargetingCard(props: TargetingProps) {
   );
 }
 
-function TargetingDialog({
-  name,
-  release,
-  onDone,
-  onClose,
-}: TargetingProps & { onClose: () => void }) {
+function TargetingDialog({ name, release, ...end }: TargetingProps & DialogEnd) {
   const labels = useLoad(`labels${queryText({ app: name.app })}`);
   // State when the dialog opened, so that a refresh does not change the rows during editing.
   const [base] = useState(release);
@@ -189,13 +180,11 @@ function TargetingDialog({
   const dryRun = useServingDryRun(isReady ? { ...name, targets } : undefined);
   const reach = useConfirmedReach(dryRun);
   const [reason, setReason] = useState('');
-  const save = async () => {
-    await call('PATCH', 'releases', {
+  const save = () =>
+    call('PATCH', 'releases', {
       ...{ ...name, targets, reason },
       seen: { status: base.status, rolloutPct: base.rolloutPct },
     });
-    await onDone();
-  };
   return (
     <FormDialog
       title={`Targeting of ${name.version}`}
@@ -203,7 +192,7 @@ function TargetingDialog({
       verb="Save targeting"
       obstacle={isUnchanged ? 'Nothing was changed' : (obstacle ?? reach.obstacle)}
       onSend={save}
-      onClose={onClose}
+      {...end}
     >
       <TargetingEditor
         draft={draft}

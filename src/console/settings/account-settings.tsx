@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import type { ListedSession, Membership, Passkey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { addPasskey, KNOWS_PASSKEYS } from '../api/passkey.ts';
-import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, type DialogEnd, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
 import { Form, useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
@@ -87,18 +87,15 @@ function PasswordCard({ email }: { email: string }) {
 function PasskeysCard() {
   const { refresh } = useSession();
   const loaded = useLoad('account/passkeys');
-  const [dialog, show] = useDialog();
   const renew = async () => {
     await loaded.reload();
     // The session may have more rights now.
     await refresh();
   };
+  const [dialog, show] = useDialog(renew);
   const mayAdd = KNOWS_PASSKEYS && loaded.data?.unavailable === undefined;
   const add = mayAdd && (
-    <SmallButton
-      tone="primary"
-      onClick={() => show((close) => <AddDialog onAdded={renew} onClose={close} />)}
-    >
+    <SmallButton tone="primary" onClick={() => show((end) => <AddDialog {...end} />)}>
       Add a passkey
     </SmallButton>
   );
@@ -106,10 +103,10 @@ function PasskeysCard() {
   const columns: readonly Column<Passkey>[] = [
     ...PASSKEY_COLUMNS,
     buttonColumn('Rename', nameOf, (passkey) =>
-      show((close) => <RenameDialog passkey={passkey} onRenamed={loaded.reload} onClose={close} />),
+      show((end) => <RenameDialog passkey={passkey} {...end} onDone={loaded.reload} />),
     ),
     buttonColumn('Remove', nameOf, (passkey) =>
-      show((close) => <RemoveDialog passkey={passkey} onRemoved={renew} onClose={close} />),
+      show((end) => <RemoveDialog passkey={passkey} {...end} />),
     ),
   ];
   return (
@@ -146,52 +143,44 @@ const PASSKEY_COLUMNS: readonly Column<Passkey>[] = [
   },
 ];
 
-function AddDialog(props: { onAdded: () => Promise<void>; onClose: () => void }) {
-  const { onAdded, onClose } = props;
-  const [name, setName] = useState('');
+function AddDialog({ onDone, onClose }: DialogEnd) {
+  const { values, field } = useFields({ name: '' });
   const add = async () => {
-    await addPasskey(name);
-    void onAdded();
+    await addPasskey(values.name);
+    void onDone();
   };
   return (
     <FormDialog title="Add a passkey" verb="Continue" onSend={add} onClose={onClose}>
       <Field
-        name="name"
         label="Name"
-        value={name}
-        onInput={setName}
         hint="What you will know it by, such as the device that has it. Your browser asks next."
         isRequired
         isFocused
+        {...field('name')}
       />
     </FormDialog>
   );
 }
 
-type PasskeyDialogProps = { readonly passkey: Passkey; readonly onClose: () => void };
+type PasskeyDialogProps = DialogEnd & { readonly passkey: Passkey };
 
-function RenameDialog(props: PasskeyDialogProps & { onRenamed: () => Promise<void> }) {
-  const { passkey, onRenamed, onClose } = props;
-  const [name, setName] = useState(passkey.name);
+function RenameDialog({ passkey: { id, name }, onDone, onClose }: PasskeyDialogProps) {
+  const { values, field } = useFields({ name });
   const rename = async () => {
-    await call('PATCH', `account/passkeys/${passkey.id}`, { name });
-    void onRenamed();
+    await call('PATCH', `account/passkeys/${id}`, values);
+    void onDone();
   };
   return (
     <FormDialog title="Rename passkey" verb="Rename" onSend={rename} onClose={onClose}>
-      <Field name="name" label="Name" value={name} onInput={setName} isRequired isFocused />
+      <Field label="Name" isRequired isFocused {...field('name')} />
     </FormDialog>
   );
 }
 
-function RemoveDialog(props: PasskeyDialogProps & { onRemoved: () => Promise<void> }) {
-  const { passkey, onRemoved, onClose } = props;
-  const remove = async () => {
-    await call('DELETE', `account/passkeys/${passkey.id}`);
-    await onRemoved();
-  };
+function RemoveDialog({ passkey, ...end }: PasskeyDialogProps) {
+  const remove = () => call('DELETE', `account/passkeys/${passkey.id}`);
   return (
-    <ConfirmDialog title="Remove passkey" verb="Remove passkey" onSend={remove} onClose={onClose}>
+    <ConfirmDialog title="Remove passkey" verb="Remove passkey" onSend={remove} {...end}>
       <p>
         <StrongName text={passkey.name} /> signs nobody in any more. Your other sessions end.
       </p>

@@ -9,7 +9,7 @@ import {
 } from '../../contract/notification.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
-import { FormDialog, SecretDialog } from '../form/dialog.tsx';
+import { type DialogEnd, FormDialog, SecretDialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
 import { queryText } from '../format/console-path.ts';
 import {
@@ -23,23 +23,14 @@ import { useLoad } from '../hook/use-load.ts';
 import { useOrganization } from '../session/use-session.ts';
 
 /** Dialog for a new destination, or for a change of `of`; shows the secret of a webhook if it is new. */
-export function DestinationDialog(props: {
-  of?: Destination;
-  onSaved: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { of, onSaved, onClose } = props;
+export function DestinationDialog({ of, ...end }: DialogEnd & { of?: Destination }) {
   const { id: org } = useOrganization();
   const [draft, setDraft] = useState(() => destinationDraft(of));
   const body = destinationBody(draft, of);
-  const save = async (): Promise<IssuedDestination> => {
-    const saved =
-      of === undefined
-        ? await call('POST', 'destinations', { org, ...body })
-        : await call('PATCH', `destinations/${of.id}`, body);
-    await onSaved();
-    return saved;
-  };
+  const save = (): Promise<IssuedDestination> =>
+    of === undefined
+      ? call('POST', 'destinations', { org, ...body })
+      : call('PATCH', `destinations/${of.id}`, body);
   const isUnchanged = Object.keys(body).length === 0;
   return (
     <FormDialog
@@ -48,9 +39,9 @@ export function DestinationDialog(props: {
       obstacle={isUnchanged ? 'Nothing was changed' : destinationObstacle(draft)}
       onSend={save}
       then={({ name, secret }) =>
-        secret && <DestinationSecret name={name} secret={secret} onClose={onClose} />
+        secret && <DestinationSecret name={name} secret={secret} onClose={end.onClose} />
       }
-      onClose={onClose}
+      {...end}
     >
       <DestinationFields draft={draft} isNew={of === undefined} onChange={setDraft} />
     </FormDialog>

@@ -4,8 +4,15 @@ import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type KeyRight, type ListedKey } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
-import { ConfirmDialog, FormDialog, SecretDialog, useDialog } from '../form/dialog.tsx';
+import {
+  ConfirmDialog,
+  type DialogEnd,
+  FormDialog,
+  SecretDialog,
+  useDialog,
+} from '../form/dialog.tsx';
 import { CheckGroup, Choice, Field, type Option } from '../form/field.tsx';
+import { useFields } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
@@ -24,19 +31,16 @@ export function KeySettings() {
   const { id: org } = useOrganization();
   const mayChange = useMay('owner');
   const keys = useLoad(`keys${queryText({ org })}`, REFRESH_MS);
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(keys.reload);
   const create = mayChange && (
-    <SmallButton
-      tone="primary"
-      onClick={() => show((close) => <NewKeyDialog onCreated={keys.reload} onClose={close} />)}
-    >
+    <SmallButton tone="primary" onClick={() => show((end) => <NewKeyDialog {...end} />)}>
       Create key
     </SmallButton>
   );
   const revoke = buttonColumn<ListedKey>(
     'Revoke',
     ({ name, revokedAt }) => (revokedAt === null ? name : undefined),
-    (key) => show((close) => <RevokeKey revoked={key} onRevoked={keys.reload} onClose={close} />),
+    (key) => show((end) => <RevokeKey revoked={key} {...end} />),
   );
   return (
     <Card title="Keys" aside={create} isFlush>
@@ -63,15 +67,10 @@ export function KeySettings() {
   );
 }
 
-type RevokeProps = { revoked: ListedKey; onRevoked: () => Promise<void>; onClose: () => void };
-
-function RevokeKey({ revoked, onRevoked, onClose }: RevokeProps) {
-  const revoke = async () => {
-    await call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
-    await onRevoked();
-  };
+function RevokeKey({ revoked, ...end }: DialogEnd & { revoked: ListedKey }) {
+  const revoke = () => call('POST', `keys/${encodeURIComponent(revoked.id)}/revoke`);
   return (
-    <ConfirmDialog title="Revoke key" verb="Revoke key" onSend={revoke} onClose={onClose}>
+    <ConfirmDialog title="Revoke key" verb="Revoke key" onSend={revoke} {...end}>
       <p>
         Calls with <StrongName text={revoked.name} /> are refused from now on, for good. It was last
         used: <Time at={revoked.lastUsedAt} never="never" />.
@@ -161,35 +160,32 @@ function KeyState({ revokedAt, expiresAt }: Pick<ListedKey, 'revokedAt' | 'expir
   );
 }
 
-const END_OPTIONS = [
+const SPANS = [
   { value: 'never', label: 'never' },
   { value: '30', label: 'in 30 days' },
   { value: '90', label: 'in 90 days' },
   { value: '365', label: 'in a year' },
 ] as const;
 
-type End = (typeof END_OPTIONS)[number]['value'];
+type Span = (typeof SPANS)[number]['value'];
 
 const DAY_MS = 86_400_000;
 
-/** Dialog for a new key; calls `onCreated` after creating it, and shows its secret. */
-function NewKeyDialog(props: { onCreated: () => Promise<void>; onClose: () => void }) {
-  const { onCreated, onClose } = props;
+/** Dialog for a new key, which then shows its secret. */
+function NewKeyDialog(end: DialogEnd) {
   const { id: org } = useOrganization();
   const apps = useLoad(`apps${queryText({ org })}`);
-  const [name, setName] = useState('');
+  const { values, field } = useFields({ name: '' });
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [may, setMay] = useState<readonly KeyRight[]>(['publish']);
-  const [end, setEnd] = useState<End>('365');
-  const create = async () => {
-    const expiresAt = new Date(Date.now() + Number(end) * DAY_MS);
-    const key = await call('POST', 'keys', {
-      ...{ org, name, apps: chosen.length === 0 ? undefined : chosen },
+  const [span, setSpan] = useState<Span>('365');
+  const create = () => {
+    const expiresAt = new Date(Date.now() + Number(span) * DAY_MS);
+    return call('POST', 'keys', {
+      ...{ org, ...values, apps: chosen.length === 0 ? undefined : chosen },
       may: may.length === KEY_RIGHTS.length ? undefined : may,
-      expiresAt: end === 'never' ? undefined : expiresAt.toISOString(),
+      expiresAt: span === 'never' ? undefined : expiresAt.toISOString(),
     });
-    void onCreated();
-    return key;
   };
   return (
     <FormDialog
@@ -198,21 +194,25 @@ function NewKeyDialog(props: { onCreated: () => Promise<void>; onClose: () => vo
       obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
       onSend={create}
       then={({ secret }) => (
-        <SecretDialog title="Key created" label="Key" text={secret} what="key" onClose={onClose}>
+        <SecretDialog
+          title="Key created"
+          label="Key"
+          text={secret}
+          what="key"
+          onClose={end.onClose}
+        >
           Copy the key now. It is shown this once; only its fingerprint is kept.
         </SecretDialog>
       )}
-      onClose={onClose}
+      {...end}
     >
       <Field
-        name="name"
         label="Name"
-        value={name}
-        onInput={setName}
         placeholder="ci"
         hint="Where it will be used; the audit calls it by this name."
         isRequired
         isFocused
+        {...field('name')}
       />
       <fieldset class="wide">
         <legend>Apps</legend>
@@ -233,9 +233,9 @@ function NewKeyDialog(props: { onCreated: () => Promise<void>; onClose: () => vo
       />
       <Choice
         label="Ends"
-        value={end}
-        options={END_OPTIONS}
-        onChoose={setEnd}
+        value={span}
+        options={SPANS}
+        onChoose={setSpan}
         hint="A key that ends is one less to forget. Make its successor before."
       />
     </FormDialog>

@@ -3,8 +3,15 @@
 import { useState } from 'preact/hooks';
 import type { Invitation, Member, Role } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog, FormDialog, SecretDialog, useDialog } from '../form/dialog.tsx';
+import {
+  ConfirmDialog,
+  type DialogEnd,
+  FormDialog,
+  SecretDialog,
+  useDialog,
+} from '../form/dialog.tsx';
 import { Choice, Field, type Option } from '../form/field.tsx';
+import { useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { queryText } from '../format/console-path.ts';
@@ -25,7 +32,7 @@ export function MemberSettings() {
   const mayChange = useMay('owner');
   const action = useAction();
   const members = useLoad(`members${queryText({ org })}`, REFRESH_MS);
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(members.reload);
   const change = async (method: 'PATCH' | 'DELETE', member: Member, role?: Role) => {
     await call(method, 'members', { org, account: member.account.id, ...(role && { role }) });
     // The reader's own role may have changed.
@@ -44,25 +51,21 @@ export function MemberSettings() {
     buttonColumn<Member>(
       'Recover',
       ({ account: { name } }) => `of ${name}`,
-      (member) => show((close) => <RecoverDialog org={org} member={member} onClose={close} />),
+      (member) =>
+        show(({ onClose }) => <RecoverDialog org={org} member={member} onClose={onClose} />),
       () => 'Lost passkeys',
     ),
     buttonColumn<Member>(
       'Remove',
       ({ account: { name } }) => name,
       (member) =>
-        show((close) => (
-          <RemoveMember member={member} onRemove={() => change('DELETE', member)} onClose={close} />
+        show(({ onClose }) => (
+          <RemoveMember member={member} onSend={() => change('DELETE', member)} onClose={onClose} />
         )),
     ),
   ];
   const invite = mayChange && (
-    <SmallButton
-      tone="primary"
-      onClick={() =>
-        show((close) => <InviteDialog org={org} onInvited={members.reload} onClose={close} />)
-      }
-    >
+    <SmallButton tone="primary" onClick={() => show((end) => <InviteDialog org={org} {...end} />)}>
       Invite member
     </SmallButton>
   );
@@ -92,14 +95,10 @@ export function MemberSettings() {
   );
 }
 
-function RemoveMember(props: {
-  member: Member;
-  onRemove: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { member, onRemove, onClose } = props;
+function RemoveMember(props: { member: Member; onSend: () => Promise<void>; onClose: () => void }) {
+  const { member, ...rest } = props;
   return (
-    <ConfirmDialog title="Remove member" verb="Remove member" onSend={onRemove} onClose={onClose}>
+    <ConfirmDialog title="Remove member" verb="Remove member" {...rest}>
       <p>
         <StrongName text={member.account.name} /> no longer sees anything of this organization, from
         now on.
@@ -195,38 +194,30 @@ function Invitations(props: {
   );
 }
 
-/** Dialog for an invitation; calls `onInvited` after creating it. */
-function InviteDialog(props: { org: string; onInvited: () => Promise<void>; onClose: () => void }) {
-  const { org, onInvited, onClose } = props;
-  const [email, setEmail] = useState('');
+/** Dialog for an invitation, which then shows its link. */
+function InviteDialog({ org, ...end }: DialogEnd & { org: string }) {
+  const { values, field } = useFields({ email: '' });
   const [role, setRole] = useState<Role>('viewer');
-  const invite = async () => {
-    const invited = await call('POST', 'invitations', { org, email, role });
-    void onInvited();
-    return invited;
-  };
   return (
     <FormDialog
       title="Invite a member"
       verb="Make invitation"
-      onSend={invite}
+      onSend={() => call('POST', 'invitations', { org, ...values, role })}
       then={({ url, expiresAt }) => (
-        <SecretDialog title="Invitation made" label="Link" text={url} what="link" onClose={onClose}>
-          Send this link to {email}. It works once, is shown this once, and expires{' '}
+        <SecretDialog
+          title="Invitation made"
+          label="Link"
+          text={url}
+          what="link"
+          onClose={end.onClose}
+        >
+          Send this link to {values.email}. It works once, is shown this once, and expires{' '}
           <Time at={expiresAt} />.
         </SecretDialog>
       )}
-      onClose={onClose}
+      {...end}
     >
-      <Field
-        name="email"
-        label="Email"
-        type="email"
-        value={email}
-        onInput={setEmail}
-        isRequired
-        isFocused
-      />
+      <Field label="Email" type="email" isRequired isFocused {...field('email')} />
       <Choice label="Role" value={role} options={ROLE_OPTIONS} onChoose={setRole} />
     </FormDialog>
   );

@@ -2,9 +2,13 @@
 // owners' actions.
 
 import { useState } from 'preact/hooks';
-import type { Destination, NotificationDelivery } from '../../contract/notification.ts';
+import type {
+  Destination,
+  IssuedDestination,
+  NotificationDelivery,
+} from '../../contract/notification.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog, useDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, type DialogEnd, useDialog } from '../form/dialog.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -33,8 +37,8 @@ export function NotificationSettings() {
 function Destinations() {
   const { id: org } = useOrganization();
   const loaded = useLoad(`destinations${queryText({ org })}`, REFRESH_MS);
-  const [dialog, show] = useDialog();
-  const add = () => show((close) => <DestinationDialog onSaved={loaded.reload} onClose={close} />);
+  const [dialog, show] = useDialog(loaded.reload);
+  const add = () => show((end) => <DestinationDialog {...end} />);
   return (
     <>
       <p>
@@ -86,7 +90,7 @@ const QUESTIONS = {
 function DestinationCard(props: { destination: Destination; onChanged: () => Promise<void> }) {
   const { destination, onChanged } = props;
   const { id, kind, name, url, to, enabled } = destination;
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(onChanged);
   const [isListed, setListed] = useState(false);
   const action = useAction();
   const test = () =>
@@ -102,10 +106,9 @@ function DestinationCard(props: { destination: Destination; onChanged: () => Pro
     });
   const sendLink = () => void change(() => call('POST', `destinations/${id}/link`));
   const turnOn = () => void change(() => call('PATCH', `destinations/${id}`, { enabled: true }));
-  const edit = () =>
-    show((close) => <DestinationDialog of={destination} onSaved={onChanged} onClose={close} />);
+  const edit = () => show((end) => <DestinationDialog of={destination} {...end} />);
   const ask = (question: keyof typeof QUESTIONS) =>
-    show((close) => <QuestionDialog {...props} question={question} onClose={close} />);
+    show((end) => <QuestionDialog destination={destination} question={question} {...end} />);
   const button = (label: string, onClick: () => void) => (
     <SmallButton of={name} isDisabled={action.isBusy} onClick={onClick}>
       {label}
@@ -176,32 +179,21 @@ function Trouble({ destination }: { destination: Destination }) {
 }
 
 /** Dialog that confirms an action on a destination, and shows the new secret if there is one. */
-function QuestionDialog(props: {
-  destination: Destination;
-  question: keyof typeof QUESTIONS;
-  onChanged: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { onChanged, onClose } = props;
-  const { id, name } = props.destination;
-  const { title, verb, consequence, send } = QUESTIONS[props.question];
-  const change = async () => {
-    const answer = await send(id);
-    const secret = 'secret' in answer ? answer.secret : undefined;
-    const reloaded = onChanged();
-    // A new secret is shown without waiting.
-    if (secret === undefined) await reloaded;
-    return secret;
-  };
+function QuestionDialog(
+  props: DialogEnd & { destination: Destination; question: keyof typeof QUESTIONS },
+) {
+  const { destination, question, ...end } = props;
+  const { id, name } = destination;
+  const { title, verb, consequence, send } = QUESTIONS[question];
   return (
     <ConfirmDialog
       title={`${title} ${name}`}
       verb={verb}
-      onSend={change}
-      then={(secret) =>
-        secret && <DestinationSecret name={name} secret={secret} onClose={onClose} />
+      onSend={(): Promise<Partial<IssuedDestination>> => send(id)}
+      then={({ secret }) =>
+        secret && <DestinationSecret name={name} secret={secret} onClose={end.onClose} />
       }
-      onClose={onClose}
+      {...end}
     >
       <p>{consequence}</p>
     </ConfirmDialog>

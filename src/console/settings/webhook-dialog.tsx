@@ -7,7 +7,7 @@ import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/webhook-pro
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import { Secret } from '../form/copy-button.tsx';
-import { Dialog, FormDialog } from '../form/dialog.tsx';
+import { Dialog, type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
 import { Notice } from '../form/notice.tsx';
 import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '../format/webhook.ts';
@@ -15,30 +15,22 @@ import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '..
 const NEW_WEBHOOK = webhookDraft({ tagPrefix: null, hold: false, expect: null });
 
 /** Dialog that enables a webhook of one of `providers`, which have none yet. */
-export function EnableWebhookDialog(props: {
-  app: string;
-  providers: readonly WebhookProvider[];
-  onEnabled: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { app, providers, onEnabled, onClose } = props;
+export function EnableWebhookDialog(
+  props: DialogEnd & { app: string; providers: readonly WebhookProvider[] },
+) {
+  const { app, providers, ...end } = props;
   const [provider, setProvider] = useState<WebhookProvider>(providers[0] ?? 'github');
   const [draft, setDraft] = useState(NEW_WEBHOOK);
-  const enable = async () => {
-    const issued = await call('POST', 'webhooks', { app, provider, ...settingsOf(draft) });
-    void onEnabled();
-    return issued;
-  };
   return (
     <FormDialog
       title="Enable a webhook"
       verb="Enable webhook"
       obstacle={webhookObstacle(draft)}
-      onSend={enable}
+      onSend={() => call('POST', 'webhooks', { app, provider, ...settingsOf(draft) })}
       then={(issued) => (
-        <IssuedWebhookDialog provider={provider} issued={issued} onClose={onClose} />
+        <IssuedWebhookDialog provider={provider} issued={issued} onClose={end.onClose} />
       )}
-      onClose={onClose}
+      {...end}
     >
       <Choice
         label="Code host"

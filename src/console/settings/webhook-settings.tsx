@@ -5,7 +5,7 @@ import type { AppWebhook, EnabledWebhooks } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
 import { PROVIDER_NAMES, WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
-import { ConfirmDialog, FormDialog, useDialog } from '../form/dialog.tsx';
+import { ConfirmDialog, type DialogEnd, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Choice } from '../form/field.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
@@ -52,16 +52,9 @@ function FirstWebhook(props: { found: EnabledWebhooks; onEnabled: () => Promise<
   const { found, onEnabled } = props;
   const { id: org } = useOrganization();
   const apps = useLoad(`apps${queryText({ org })}`);
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(onEnabled);
   const enable = (app: string) =>
-    show((close) => (
-      <EnableWebhookDialog
-        app={app}
-        providers={WEBHOOK_PROVIDERS}
-        onEnabled={onEnabled}
-        onClose={close}
-      />
-    ));
+    show((end) => <EnableWebhookDialog app={app} providers={WEBHOOK_PROVIDERS} {...end} />);
   const without = (apps.data?.apps ?? []).filter(
     ({ ref }) => !found.apps.some((app) => app.ref === ref),
   );
@@ -99,14 +92,12 @@ type AppWebhooks = EnabledWebhooks['apps'][number];
 function WebhookCard(props: { app: AppWebhooks; onChanged: () => Promise<void> }) {
   const { app, onChanged } = props;
   const mayChange = useMay('owner');
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(onChanged);
   const on = app.webhooks.filter(({ enabled }) => enabled);
   const taken = on.map(({ provider }) => provider);
   const free = WEBHOOK_PROVIDERS.filter((provider) => !taken.includes(provider));
   const enable = () =>
-    show((close) => (
-      <EnableWebhookDialog app={app.ref} providers={free} onEnabled={onChanged} onClose={close} />
-    ));
+    show((end) => <EnableWebhookDialog app={app.ref} providers={free} {...end} />);
   return (
     <Card
       title={app.name}
@@ -164,46 +155,34 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
   const { app, webhook, onChanged } = props;
   const { provider, url, createdAt, repository, otherRepository } = webhook;
   const mayChange = useMay('owner');
-  const [dialog, show] = useDialog();
+  const [dialog, show] = useDialog(onChanged);
   const host = PROVIDER_NAMES[provider];
-  const renew = async () => {
-    const issued = await call('POST', 'webhooks', { app, provider });
-    void onChanged();
-    return issued;
-  };
-  const disable = async () => {
-    await call('POST', 'webhooks/disable', { app, provider });
-    await onChanged();
-  };
   const askToRenew = () =>
-    show((close) => (
+    show((end) => (
       <ConfirmDialog
         title={`New secret for ${host}`}
         verb="Make new secret"
-        onSend={renew}
+        onSend={() => call('POST', 'webhooks', { app, provider })}
         then={(issued) => (
-          <IssuedWebhookDialog provider={provider} issued={issued} onClose={close} />
+          <IssuedWebhookDialog provider={provider} issued={issued} onClose={end.onClose} />
         )}
-        onClose={close}
+        {...end}
       >
         <p>Deliveries that are signed with the present secret are refused from then on.</p>
       </ConfirmDialog>
     ));
   const askToDisable = () =>
-    show((close) => (
+    show((end) => (
       <ConfirmDialog
         title={`Disable the webhook of ${host}`}
         verb="Disable webhook"
-        onSend={disable}
-        onClose={close}
+        onSend={() => call('POST', 'webhooks/disable', { app, provider })}
+        {...end}
       >
         <p>Deliveries are refused from now on. To enable it again makes a new secret.</p>
       </ConfirmDialog>
     ));
-  const edit = () =>
-    show((close) => (
-      <SettingsDialog app={app} webhook={webhook} onSaved={onChanged} onClose={close} />
-    ));
+  const edit = () => show((end) => <SettingsDialog app={app} webhook={webhook} {...end} />);
   const button = (label: string, onClick: () => void) => (
     <SmallButton of={host} onClick={onClick}>
       {label}
@@ -237,26 +216,17 @@ function WebhookRow(props: { app: string; webhook: AppWebhook; onChanged: () => 
   );
 }
 
-function SettingsDialog(props: {
-  app: string;
-  webhook: AppWebhook;
-  onSaved: () => Promise<void>;
-  onClose: () => void;
-}) {
-  const { app, webhook, onSaved, onClose } = props;
+function SettingsDialog(props: DialogEnd & { app: string; webhook: AppWebhook }) {
+  const { app, webhook, ...end } = props;
   const { provider } = webhook;
   const [draft, setDraft] = useState(webhookDraft(webhook));
-  const save = async () => {
-    await call('PATCH', 'webhooks', { app, provider, ...settingsOf(draft) });
-    await onSaved();
-  };
   return (
     <FormDialog
       title={`Releases from ${PROVIDER_NAMES[provider]}`}
       verb="Save"
       obstacle={webhookObstacle(draft)}
-      onSend={save}
-      onClose={onClose}
+      onSend={() => call('PATCH', 'webhooks', { app, provider, ...settingsOf(draft) })}
+      {...end}
     >
       <WebhookFields draft={draft} onChange={setDraft} />
     </FormDialog>
