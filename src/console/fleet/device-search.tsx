@@ -7,7 +7,7 @@ import { SIGNALS } from '../../contract/choice.ts';
 import type { AppOverview, LabelCounts } from '../../contract/console.ts';
 import type { Signal } from '../../contract/rollout-plan.ts';
 import { parseVersion } from '../../domain/decision/version.ts';
-import { Choice, Field } from '../form/field.tsx';
+import { Choice, Field, optionsOf } from '../form/field.tsx';
 import { queryText } from '../format/console-path.ts';
 import { channelNames } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -114,12 +114,7 @@ export function DeviceSearch({ app, query }: { app: AppOverview; query: Query })
   );
 }
 
-const SEEN = [
-  { value: '', label: 'Any time' },
-  { value: 'hour', label: 'Last hour' },
-  { value: 'day', label: 'Last day' },
-  { value: 'week', label: 'Last week' },
-] as const;
+const SEEN = optionsOf({ '': 'Any time', hour: 'Last hour', day: 'Last day', week: 'Last week' });
 
 function Choices(props: {
   app: AppOverview;

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { capitalized } from '../format/figure-text.ts';
 import { useUnsaved } from '../hook/unsaved.ts';
 import { Secret } from './copy-button.tsx';
 import { DialogContext, Form } from './form.tsx';
@@ -181,17 +182,16 @@ export function useDialog(
  */
 export function SecretDialog(props: {
   title: string;
-  label: string;
   text: string;
   what: string;
   onClose: () => void;
   children: ComponentChildren;
 }) {
-  const { title, label, text, what, onClose, children } = props;
+  const { title, text, what, onClose, children } = props;
   return (
     <Dialog title={title} keeps={`the ${what}`} onClose={onClose}>
       <Notice tone="warn">{children}</Notice>
-      <Secret label={label} text={text} what={what} />
+      <Secret label={capitalized(what)} text={text} what={what} />
       <div class="form-actions row">
         <button type="button" class="button primary" onClick={onClose}>
           Done

@@ -111,7 +111,15 @@ export function TextArea(props: {
   );
 }
 
-export type Option<Value extends string> = { readonly value: Value; readonly label: string };
+type Option<Value extends string> = { readonly value: Value; readonly label: string };
+
+/** Returns the values that a record names as options, in its order. */
+export function optionsOf<Value extends string>(
+  labels: Readonly<Record<Value, string>>,
+): readonly Option<Value>[] {
+  const values = Object.keys(labels) as Value[];
+  return values.map((value) => ({ value, label: labels[value] }));
+}
 
 export function Choice<Value extends string>(props: {
   label: string;

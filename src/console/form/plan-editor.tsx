@@ -11,7 +11,7 @@ import {
   withKind,
   withStep,
 } from '../format/plan-draft.ts';
-import { Choice, Field, PercentField } from './field.tsx';
+import { Choice, Field, optionsOf, PercentField } from './field.tsx';
 import { CrossButton, SmallButton } from './small-button.tsx';
 
 const KINDS: readonly { readonly value: PlanDraft['kind']; readonly label: string }[] = [
@@ -19,10 +19,7 @@ const KINDS: readonly { readonly value: PlanDraft['kind']; readonly label: strin
   { value: 'own', label: 'Own steps and limits' },
 ];
 
-const BLIND = [
-  { value: 'hold', label: 'Wait, then hold the plan' },
-  { value: 'advance', label: 'Go on without them' },
-] as const;
+const BLIND = optionsOf({ hold: 'Wait, then hold the plan', advance: 'Go on without them' });
 
 /** Longest hold in hours. */
 const HOURS_MAX = LIMIT.planMinutesMax / 60;

@@ -10,7 +10,7 @@ import { compareVersions, parseVersion } from '../../domain/decision/version.ts'
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
 import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
-import { Choice, Field, type FieldOfForm, PercentField } from '../form/field.tsx';
+import { Choice, Field, type FieldOfForm, optionsOf, PercentField } from '../form/field.tsx';
 import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
@@ -201,20 +201,11 @@ function Step({ isDone, children }: { isDone: boolean; children: ComponentChildr
   );
 }
 
-const MODES = [
-  { value: 'optional', label: 'Optional' },
-  { value: 'recommended', label: 'Recommended' },
-] as const;
+const MODES = optionsOf({ optional: 'Optional', recommended: 'Recommended' });
 
-const SIGNATURES = [
-  { value: 'optional', label: 'Optional' },
-  { value: 'required', label: 'Required' },
-] as const;
+const SIGNATURES = optionsOf({ optional: 'Optional', required: 'Required' });
 
-const APPROVALS = [
-  { value: 'none', label: 'Not asked for' },
-  { value: 'one', label: 'One other member' },
-] as const;
+const APPROVALS = optionsOf({ none: 'Not asked for', one: 'One other member' });
 
 type Chosen = Pick<ChannelDetail, 'updateMode' | 'requireSignature' | 'follows'> & AskedApprovals;
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelReleases, ListedRelease } from '../../contract/console.ts';
-import { Choice, Field } from '../form/field.tsx';
+import { Choice, Field, optionsOf } from '../form/field.tsx';
 import { FilterForm, useDraft } from '../form/form.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
@@ -73,13 +73,13 @@ export function isFiltered({ version = '', status = '' }: Record<string, string>
   return version !== '' || status !== '';
 }
 
-const STATUSES = [
-  { value: '', label: 'Any' },
-  { value: 'published', label: 'Published' },
-  { value: 'paused', label: 'Paused' },
-  { value: 'rolled_back', label: 'Rolled back' },
-  { value: 'deprecated', label: 'Deprecated' },
-] as const;
+const STATUSES = optionsOf({
+  '': 'Any',
+  published: 'Published',
+  paused: 'Paused',
+  rolled_back: 'Rolled back',
+  deprecated: 'Deprecated',
+});
 
 /** Filters of a long list, stored in the query. */
 function ReleaseFilters({ query }: { query: Record<string, string> }) {

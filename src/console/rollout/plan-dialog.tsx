@@ -5,22 +5,16 @@ import type { PlanDryRunAnswer } from '../../contract/dry-run.ts';
 import type { TripEffect } from '../../contract/rollout-plan.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
-import { Choice, Field, ReasonField } from '../form/field.tsx';
+import { Choice, Field, optionsOf, ReasonField } from '../form/field.tsx';
 import { Notice } from '../form/notice.tsx';
 import { PlanEditor } from '../form/plan-editor.tsx';
 import { planBody, presetDraft, stepsObstacle } from '../format/plan-draft.ts';
 import { useAsked } from '../hook/use-action.ts';
 import { DryRunView, useConfirmedReach } from '../part/dry-run.tsx';
 
-const TRIPS = [
-  { value: 'pause', label: 'Pause it and hold the plan' },
-  { value: 'hold', label: 'Only hold the plan' },
-] as const;
+const TRIPS = optionsOf({ pause: 'Pause it and hold the plan', hold: 'Only hold the plan' });
 
-const SOURCES = [
-  { value: 'all', label: 'All known a day before it' },
-  { value: 'push', label: 'Only those reported by key' },
-] as const;
+const SOURCES = optionsOf({ all: 'All known a day before it', push: 'Only those reported by key' });
 
 /**
  * Dialog for a new plan: its steps and limits, its start, and how signals are handled. Shows the immediate

@@ -2,7 +2,6 @@
 
 import { useState } from 'preact/hooks';
 import {
-  DESTINATION_KINDS,
   type Destination,
   EVENT_FILTERS,
   type IssuedDestination,
@@ -10,7 +9,7 @@ import {
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import { type DialogEnd, FormDialog, SecretDialog } from '../form/dialog.tsx';
-import { Choice, Field } from '../form/field.tsx';
+import { Choice, Field, optionsOf } from '../form/field.tsx';
 import { queryText } from '../format/console-path.ts';
 import {
   type DestinationDraft,
@@ -52,13 +51,7 @@ export function DestinationDialog({ of, ...end }: DialogEnd & { of?: Destination
 export function DestinationSecret(props: { name: string; secret: string; onClose: () => void }) {
   const { name, secret, onClose } = props;
   return (
-    <SecretDialog
-      title={`Secret of ${name}`}
-      label="Secret"
-      text={secret}
-      what="secret"
-      onClose={onClose}
-    >
+    <SecretDialog title={`Secret of ${name}`} text={secret} what="secret" onClose={onClose}>
       The receiver checks the signatures of messages with it. It is shown this once.
     </SecretDialog>
   );
@@ -79,7 +72,7 @@ function DestinationFields(props: {
         <Choice
           label="Kind"
           value={draft.kind}
-          options={DESTINATION_KINDS.map((value) => ({ value, label: KIND_NAMES[value] }))}
+          options={optionsOf(KIND_NAMES)}
           onChoose={(kind) => set({ kind })}
           hint="Slack is also what Mattermost and Discord take."
         />

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { KEY_RIGHTS, type KeyRight, type ListedKey } from '../../contract/resource.ts';
+import { wordFor } from '../../contract/text.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import {
@@ -11,7 +12,7 @@ import {
   SecretDialog,
   useDialog,
 } from '../form/dialog.tsx';
-import { CheckGroup, Choice, Field, type Option } from '../form/field.tsx';
+import { CheckGroup, Choice, Field, optionsOf } from '../form/field.tsx';
 import { useFields } from '../form/form.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
@@ -126,7 +127,10 @@ const COLUMNS: readonly Column<ListedKey>[] = [
 /** Apps and rights of a key. */
 function KeyLimits({ listed }: { listed: ListedKey }) {
   const { apps, may } = listed;
-  const rights = may.length === KEY_RIGHTS.length ? 'everything' : may.map(rightLabel).join(', ');
+  const rights =
+    may.length === KEY_RIGHTS.length
+      ? 'everything'
+      : may.map((each) => wordFor(RIGHT_WORDS, each)).join(', ');
   return (
     <>
       {apps === null ? 'all apps' : <Name text={apps.join(', ')} />}
@@ -194,13 +198,7 @@ function NewKeyDialog(end: DialogEnd) {
       obstacle={may.length === 0 ? 'Choose what it may do.' : undefined}
       onSend={create}
       then={({ secret }) => (
-        <SecretDialog
-          title="Key created"
-          label="Key"
-          text={secret}
-          what="key"
-          onClose={end.onClose}
-        >
+        <SecretDialog title="Key created" text={secret} what="key" onClose={end.onClose}>
           Copy the key now. It is shown this once; only its fingerprint is kept.
         </SecretDialog>
       )}
@@ -227,7 +225,7 @@ function NewKeyDialog(end: DialogEnd) {
       <CheckGroup
         label="It may"
         values={may}
-        options={RIGHT_OPTIONS}
+        options={optionsOf(RIGHT_WORDS)}
         onChange={setMay}
         hint={may.length === 0 ? 'Choose at least one.' : 'For CI, “publish” is enough.'}
       />
@@ -243,13 +241,9 @@ function NewKeyDialog(end: DialogEnd) {
 }
 
 /** Words for the rights of keys. */
-const RIGHT_OPTIONS: readonly Option<KeyRight>[] = [
-  { value: 'publish', label: 'publish, promote and withdraw' },
-  { value: 'control', label: 'change how releases are served' },
-  { value: 'fleet', label: 'report and plan for devices' },
-  { value: 'read', label: 'read' },
-];
-
-function rightLabel(right: KeyRight): string {
-  return RIGHT_OPTIONS.find(({ value }) => value === right)?.label ?? right;
-}
+const RIGHT_WORDS: Readonly<Record<KeyRight, string>> = {
+  publish: 'publish, promote and withdraw',
+  control: 'change how releases are served',
+  fleet: 'report and plan for devices',
+  read: 'read',
+};

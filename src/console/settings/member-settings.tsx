@@ -10,7 +10,7 @@ import {
   SecretDialog,
   useDialog,
 } from '../form/dialog.tsx';
-import { Choice, Field, type Option } from '../form/field.tsx';
+import { Choice, Field, optionsOf } from '../form/field.tsx';
 import { useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
@@ -117,7 +117,7 @@ function RecoverDialog(props: { org: string; member: Member; onClose: () => void
       verb="Make a link"
       onSend={() => call('POST', 'members/recover', { org, account: account.id })}
       then={({ url, expiresAt }) => (
-        <SecretDialog title="Link made" label="Link" text={url} what="link" onClose={onClose}>
+        <SecretDialog title="Link made" text={url} what="link" onClose={onClose}>
           Send this link to {account.email}. It works once, with the password of the account, is
           shown this once, and expires <Time at={expiresAt} />.
         </SecretDialog>
@@ -204,13 +204,7 @@ function InviteDialog({ org, ...end }: DialogEnd & { org: string }) {
       verb="Make invitation"
       onSend={() => call('POST', 'invitations', { org, ...values, role })}
       then={({ url, expiresAt }) => (
-        <SecretDialog
-          title="Invitation made"
-          label="Link"
-          text={url}
-          what="link"
-          onClose={end.onClose}
-        >
+        <SecretDialog title="Invitation made" text={url} what="link" onClose={end.onClose}>
           Send this link to {values.email}. It works once, is shown this once, and expires{' '}
           <Time at={expiresAt} />.
         </SecretDialog>
@@ -224,14 +218,10 @@ function InviteDialog({ org, ...end }: DialogEnd & { org: string }) {
 }
 
 /** Short names for a column; the dialog for an invitation says what each role may do. */
-const ROLE_NAMES: readonly Option<Role>[] = [
-  { value: 'viewer', label: 'Viewer' },
-  { value: 'publisher', label: 'Publisher' },
-  { value: 'owner', label: 'Owner' },
-];
+const ROLE_NAMES = optionsOf({ viewer: 'Viewer', publisher: 'Publisher', owner: 'Owner' });
 
-const ROLE_OPTIONS: readonly Option<Role>[] = [
-  { value: 'viewer', label: 'Viewer: sees everything' },
-  { value: 'publisher', label: 'Publisher: publishes and controls releases' },
-  { value: 'owner', label: 'Owner: everything' },
-];
+const ROLE_OPTIONS = optionsOf({
+  viewer: 'Viewer: sees everything',
+  publisher: 'Publisher: publishes and controls releases',
+  owner: 'Owner: everything',
+});

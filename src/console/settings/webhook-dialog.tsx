@@ -8,7 +8,7 @@ import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import { Secret } from '../form/copy-button.tsx';
 import { Dialog, type DialogEnd, FormDialog } from '../form/dialog.tsx';
-import { Choice, Field } from '../form/field.tsx';
+import { Choice, Field, optionsOf } from '../form/field.tsx';
 import { Notice } from '../form/notice.tsx';
 import { settingsOf, type WebhookDraft, webhookDraft, webhookObstacle } from '../format/webhook.ts';
 
@@ -73,11 +73,11 @@ export function IssuedWebhookDialog(props: {
   );
 }
 
-const LANDINGS = [
-  { value: 'offered', label: 'Offer them at once' },
-  { value: 'by-hand', label: 'Hold them for a person' },
-  { value: 'expecting', label: 'Hold them for their files' },
-] as const;
+const LANDINGS = optionsOf({
+  offered: 'Offer them at once',
+  'by-hand': 'Hold them for a person',
+  expecting: 'Hold them for their files',
+});
 
 /** Suggested targets; the reader may type any other. */
 const TARGETS = [
