@@ -81,7 +81,7 @@ export const LIMIT = {
   approvalsExpiredMax: 100,
   approvalDaysDefault: 7,
   approvalDaysMax: 30,
-  /** Time as a member before one may approve; members of an organization's first day may at once. */
+  /** Age of a membership from which it may approve; those of an organization's first day may at once. */
   approverAgeMs: 86_400_000,
   /** Time for which decided requests are kept. */
   approvalsKeptMs: 90 * 86_400_000,

@@ -121,7 +121,7 @@ export function isFull(error: unknown): boolean {
   return [FULL, MEMORY, UNWRITABLE].some((each) => each === wordsOf(error));
 }
 
-/** Returns whether a store answered, but refuses writes, or lacks a right of the account. */
+/** Returns whether a store answered, but refuses writes, or refuses the account a right. */
 export function refusesWrites(error: unknown): boolean {
   return isFull(error) || [READ_ONLY, ALONE, DENIED].some((each) => each === wordsOf(error));
 }
@@ -134,8 +134,8 @@ function wordsOf(error: unknown): FaultWords | undefined {
   return known ?? BY_TEXT.find(([text]) => text.test(error.message))?.[1];
 }
 
-// The error of every store that cannot be reached or does not answer in time. Whether a write happened is
-// unknown; the caller may try again after `Retry-After`.
+// The error of every store that cannot be reached or does not answer in time. It says nothing about the data,
+// nor whether a write took place: the caller may try again after `Retry-After`.
 
 export class Unavailable extends Error {
   readonly store: UnavailableStore;

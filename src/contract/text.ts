@@ -50,7 +50,7 @@ export function turnsText(text: string): boolean {
   return TURNING.test(text);
 }
 
-/** Replaces each such character by its JSON escape, such as `\u202e`. */
+/** Replaces each character that affects how a text is displayed by its JSON escape, such as `\u202e`. */
 export function showSteering(text: string): string {
   return text.replace(STEERING, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

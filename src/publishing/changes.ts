@@ -147,7 +147,7 @@ async function seenAgain<Input, Value>(
   return isFailure(tried) ? undefined : tried.seen;
 }
 
-/** Returns the findings in the changed release beside the others of its channel; of a plan, its warnings. */
+/** Returns the findings in the changed release, or in its rollback; for a plan, only its `concerns`. */
 function findingsOf(seen: Seen): readonly Finding[] {
   const warnings = seen.concerns.map(({ path, message }) => warning(path, message));
   if (seen.start !== undefined) return warnings;

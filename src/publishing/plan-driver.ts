@@ -21,7 +21,7 @@ const TURN_INTERVAL_MS = 1000;
 /** Milliseconds between checks of a plan's guards: half of the 30 s that docs/contract.md promises. */
 const CHECK_MS = 15_000;
 const PLANS_PER_TURN_MAX = 100;
-/** Maximum number of plans driven at a time; fewer if there are fewer connections to the ledger: one each. */
+/** Maximum number of plans driven at a time: each uses a connection to the ledger, which may have fewer. */
 const DRIVEN_AT_A_TIME_MAX = 4;
 /** Maximum milliseconds for which a node buffers a check-in before it is in the queue, with some reserve. */
 const BUFFERED_MS_MAX = 250;

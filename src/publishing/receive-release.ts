@@ -184,7 +184,7 @@ async function findingTexts(
     );
 }
 
-/** If this event renamed the release, retracts its former version; undefined if nothing was retracted. */
+/** If the event renamed its release, retracts the former tag from `stable`; undefined if nothing changed. */
 async function retractRenamed(
   receiving: Receiving,
   event: ReleaseEvent,
@@ -402,8 +402,8 @@ type VersionRetraction = Retraction & {
 };
 
 /**
- * Pauses the release on these channels if a webhook created it there. Returns the answer to the event, which
- * ends there; undefined if nothing was found or paused, so that the event may still announce the release.
+ * Pauses the release on these channels if a webhook created it there. Returns the answer to the event;
+ * undefined if there is nothing to report, so that the event may still announce a release.
  */
 async function retract(
   { ledger, propagate, webhook }: Receiving,

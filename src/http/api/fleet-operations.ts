@@ -27,7 +27,7 @@ const deviceQuery = z.object({
   ...appQuery.shape,
 });
 
-/** Operations that read a release, apps, channels, a device or an explanation. */
+/** Operations that read a release, the apps, the channels, a device or an explanation. */
 export const READING_OPERATIONS: readonly KeyOperation[] = [
   read({
     ...{ path: '/api/v1/releases/:id', id: 'readRelease' },

@@ -45,7 +45,7 @@ export class GenerationalCache<Value> {
   private placed: string[] = [];
   private values: (Value | undefined)[] = [];
 
-  /** Holds at most `sizeMax` values, and at least half as many. */
+  /** The cache has at most `sizeMax` values; once it is full, at least half as many. */
   constructor(sizeMax: number) {
     this.generationMax = Math.max(1, Math.floor(sizeMax / 2));
   }

@@ -149,7 +149,7 @@ export function answerLater(
 
 /**
  * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with the request's id,
- * which is in the log. Callers with an account or a key also learn which store is unavailable, and why.
+ * which is in the log. On routes `isForOperators`, the reply also names the store, and why it is unavailable.
  */
 export function faultReply(
   error: unknown,

@@ -89,7 +89,7 @@ function statusText(status: number): string {
 // uWebSockets.js regards the request as unanswered, and closes the connection if another request arrives. A
 // connection whose socket accepts nothing is closed at once.
 
-/** Size in bytes above which a body is written in pieces. */
+/** Size in bytes above which `writeLargeBody` writes a body. */
 export const LARGE_BODY_BYTES = 4096;
 const PIECE_BYTES = 256 * 1024;
 

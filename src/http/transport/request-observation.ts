@@ -272,7 +272,7 @@ export class RequestTracing implements RequestWatcher {
 
 /** A request that is being watched. */
 export type RequestWatch = {
-  /** Runs the work that answers the request, within its span; only if the request is not answered at once. */
+  /** Runs the work that answers the request, within its span if it has one; only if the work may wait. */
   run<Value>(work: () => Promise<Value>): Promise<Value>;
   /** Called at the end, with the status of the answer, or 499 if the client disconnected. */
   end(status: number): void;
