@@ -1,6 +1,6 @@
 // Handlers of update checks, which all updaters share. If the channel's catalog is loaded, a check is
-// answered before its handler returns: without a promise, without I/O, and without parsing a path or query
-// string again that is cached.
+// answered before its handler returns: without a promise, without I/O, and without parsing again a path or
+// query string that is cached.
 
 import { type Failure, isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
@@ -120,7 +120,7 @@ export abstract class DecisionRoute {
   }
 }
 
-/** Handlers for the addresses of one updater, whose devices send their own id. */
+/** Handlers for the addresses of one updater, at which devices ask for themselves, not for a slice. */
 export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   private readonly question: DeviceQuestion<Item>;
   private readonly gate: DeviceGate;
