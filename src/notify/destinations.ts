@@ -94,11 +94,12 @@ export class Destinations {
   ): Promise<Outcome<IssuedDestination>> {
     const words = change.url === undefined ? undefined : this.dependencies.refuseUrl(change.url);
     if (words !== undefined) return invalidField('url', words);
-    if (change.url !== undefined && this.dependencies.box === undefined) {
-      return fail('secretKeyMissing');
-    }
     const { ledger } = this.dependencies;
-    const link = await this.linkOf(id, change.to, organizationId, base);
+    const before = await ledger.findDestination(id);
+    if (before === undefined) return fail('unknownDestination');
+    const keyless = change.url === undefined ? undefined : this.refuseKeyless(before.kind);
+    if (keyless !== undefined) return keyless;
+    const link = await this.linkOf(before, change.to, organizationId, base);
     if (isFailure(link)) return link;
     const issued = this.issue();
     const changed = await ledger.updateDestination(id, { ...change, link }, issued.seal, actor);
@@ -107,14 +108,12 @@ export class Destinations {
 
   /** Creates the link for the new recipient of a destination; undefined if the recipient stays the same. */
   private async linkOf(
-    id: string,
+    before: Destination,
     to: string | undefined,
     organizationId: string,
     base: string,
   ): Promise<RecipientLink | undefined | Failure> {
-    if (to === undefined) return undefined;
-    const before = await this.dependencies.ledger.findDestination(id);
-    if (before?.kind !== 'mail' || before.to === to) return undefined;
+    if (to === undefined || before.kind !== 'mail' || before.to === to) return undefined;
     return this.linkFor(organizationId, to, base);
   }
 
@@ -149,7 +148,9 @@ export class Destinations {
 
   /** Gives a webhook a new secret. For a day, messages are signed with the former one as well. */
   async rotate(id: string, actor: Actor): Promise<Outcome<{ readonly secret: string }>> {
-    if (this.dependencies.box === undefined) return fail('secretKeyMissing');
+    const found = await this.dependencies.ledger.findDestination(id);
+    const keyless = found && this.refuseKeyless(found.kind);
+    if (keyless !== undefined) return keyless;
     const issued = this.issue();
     const rotated = await this.dependencies.ledger.rotateDestination(id, issued.seal, actor);
     if (isFailure(rotated)) return rotated;
@@ -209,9 +210,14 @@ export class Destinations {
   }
 
   private refuseKind(kind: DestinationKind): Failure | undefined {
-    const { box, hasMail } = this.dependencies;
-    if (kind === 'webhook' && box === undefined) return fail('secretKeyMissing');
-    return kind === 'mail' && !hasMail ? fail('mailMissing') : undefined;
+    const isMailless = kind === 'mail' && !this.dependencies.hasMail;
+    return isMailless ? fail('mailMissing') : this.refuseKeyless(kind);
+  }
+
+  /** Refuses a new secret for a webhook if no key can encrypt it; other kinds have no secret. */
+  private refuseKeyless(kind: DestinationKind): Failure | undefined {
+    const isKeyless = kind === 'webhook' && this.dependencies.box === undefined;
+    return isKeyless ? fail('secretKeyMissing') : undefined;
   }
 
   private async count(id: string): Promise<Failure | undefined> {

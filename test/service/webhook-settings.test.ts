@@ -171,6 +171,20 @@ describeOnBackends('webhook settings', (backend) => {
       expectError(answer, 409, 'Webhooks cannot be enabled: SECRET_KEY is not set');
       expect(await show()).toMatchObject({ enabled: false });
       await expect(stat(join(node.dataDir, 'secret-key'))).rejects.toThrow('ENOENT');
+      // Slack has no secret, and so needs no key.
+      const slack = { kind: 'slack', name: 'ops', url: 'https://hooks.slack.com/services/1' };
+      const added = await admin(node, 'POST', `destinations?org=${tenant.org}`, slack);
+      const path = `destinations/${String((added.body as Json).id)}`;
+      const url = 'https://hooks.slack.com/services/2';
+      expect(await admin(node, 'PATCH', path, { url })).toMatchObject({
+        status: 200,
+        body: { url },
+      });
+      expectError(
+        await admin(node, 'POST', `${path}/rotate`, {}),
+        409,
+        'Only a webhook has a secret',
+      );
     },
   );
 });
