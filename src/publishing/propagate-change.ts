@@ -107,6 +107,10 @@ class UntoldChanges {
 
   private keep(news: News): void {
     this.untold.set(news.change.channelId, news);
+    this.tellLater();
+  }
+
+  private tellLater(): void {
     this.timer ??= setTimeout(() => void this.tellAgain(), RETELL_MS).unref();
   }
 
@@ -120,6 +124,7 @@ class UntoldChanges {
       }
     } catch (error) {
       this.log.warn({ err: error }, 'a change could not be announced later');
+      this.tellLater();
     }
   }
 }

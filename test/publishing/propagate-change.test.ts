@@ -88,6 +88,18 @@ it('what the engine missed it is told once it is back: each channel its latest s
   expect(await node.engine.getSnapshotHead('acme', 'beta')).toMatchObject({ revision: 1 });
 });
 
+it('a fault of this program while they are told again keeps none of them back', async () => {
+  const node = propagatingNode();
+  node.engine.fault = engineAway();
+  const changes = ['beta', 'stable'].map((channel) => node.ledger.commit(channelAt(1, channel)));
+  await node.propagate(changes);
+  node.engine.fault = new TypeError('not a channel');
+  const failed = 'a change could not be announced later';
+  await vi.waitFor(() => expect(node.warnings).toContain(failed));
+  node.engine.fault = undefined;
+  await vi.waitFor(() => expect(node.engine.announced).toHaveLength(2));
+});
+
 it('what a later change of the channel told is not told again', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const node = propagatingNode();
