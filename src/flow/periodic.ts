@@ -8,7 +8,7 @@ export type Periodic = {
   start(): void;
   /** Takes a turn now, besides the scheduled ones; returns whether it left more to do. */
   turn(): Promise<boolean>;
-  /** Schedules no further turn, and waits for the end of the latest. */
+  /** Schedules no further turn, and waits for the end of all that are taken. */
   stop(): Promise<void>;
 };
 
@@ -34,16 +34,16 @@ export function periodic(
   { everyMs, firstMs, busyMs, jitter = 0, onFault }: PeriodicOptions,
 ): Periodic {
   let timer: NodeJS.Timeout | undefined;
-  let latest: Promise<unknown> = Promise.resolve();
+  let taken: Promise<unknown> = Promise.resolve();
   let isStarted = false;
   let isStopped = false;
   const turn = (): Promise<boolean> => {
-    const taken = (async () => work())().catch((error) => {
+    const next = (async () => work())().catch((error) => {
       if (onFault === undefined) throw error;
       onFault(error);
     });
-    latest = taken;
-    return taken.then((hasMore) => hasMore === true);
+    taken = Promise.allSettled([taken, next]);
+    return next.then((hasMore) => hasMore === true);
   };
   const schedule = (ms = everyMs * (1 - jitter * Math.random())): void => {
     if (isStopped) return;
@@ -63,7 +63,7 @@ export function periodic(
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await latest;
+      await taken;
     },
   };
 }

@@ -148,6 +148,24 @@ describe('a stop', () => {
     expect(begun).toEqual([1000]);
   });
 
+  it('waits for every turn that is taken, also for one beside which another began', async () => {
+    const ends: (() => void)[] = [];
+    const polls = periodic(() => new Promise<void>((resolve) => ends.push(resolve)), {
+      everyMs: EVERY_MS,
+    });
+    const turns = [polls.turn(), polls.turn()];
+    let isStopped = false;
+    const stopped = polls.stop().then(() => {
+      isStopped = true;
+    });
+    ends[1]?.();
+    await turns[1];
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isStopped).toBe(false);
+    ends[0]?.();
+    await stopped;
+  });
+
   it('before the start keeps it from starting', async () => {
     const work = vi.fn(async () => undefined);
     const polls = periodic(work, { everyMs: EVERY_MS, firstMs: 0 });
