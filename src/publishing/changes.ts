@@ -61,8 +61,8 @@ export type Tried<Value> = {
   readonly runners: readonly RunnerEffect[];
 };
 
-/** App and channel that the input of a change names; a promotion names the channel that it publishes on. */
-type Named = { readonly app?: string; readonly channel?: string | undefined };
+/** Input of a change, as far as it is read here: its app, which the end of a stop does not name. */
+type Named = { readonly app?: string };
 
 export class Changes {
   constructor(private readonly dependencies: ChangesDependencies) {}

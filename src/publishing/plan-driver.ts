@@ -27,7 +27,7 @@ const DRIVEN_AT_A_TIME_MAX = 4;
 const BUFFERED_MS_MAX = 250;
 
 export type PlanDriverDependencies = {
-  /** Ledger that first recovers, before a change, if it went back. */
+  /** Guarded ledger (`guardChanges`): if it went back to an earlier state, `drivePlan` recovers it first. */
   readonly ledger: Pick<
     Ledger,
     'beginPlanTurn' | 'noteRegion' | 'listRegions' | 'listPlansToDrive' | 'drivePlan'

@@ -1,5 +1,5 @@
-// Frame of every page: navigation, search, help, organization, account, and the notices of an outage, of a
-// store that is away or refuses writes, and of a changed role.
+// Frame of every page: navigation, search, help, organization, account, and notices: of an outage, of a store
+// that is unavailable or refuses writes, and of a change of the reader's role.
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
@@ -178,7 +178,7 @@ function ConnectionNotice({ onRetry }: { onRetry: () => void }) {
 
 const DEGRADED_MS = 15_000;
 
-/** Notice of the stores that are away or refuse writes, in the words of the operator's log. */
+/** Notice of the stores that are unavailable or refuse writes, in the words of the operator's log. */
 function StoreNotice() {
   const [messages, setMessages] = useState<readonly string[]>([]);
   const load = useCallback(async () => setMessages(await readDegraded()), []);

@@ -160,7 +160,10 @@ export type Claim = {
   readonly owed: readonly { readonly time: number; readonly id: string; readonly ageMs: number }[];
 };
 
-/** Returns the claim of a request that is the first in its millisecond, with no owed ones. */
+/**
+ * Returns the claim of a request whose device has no ring: the first in its millisecond, with no earlier
+ * requests that the shared store does not know yet.
+ */
 export function claimOf(time: number): Claim {
   return { time, requestId: nameOf(time, 0), owed: [] };
 }

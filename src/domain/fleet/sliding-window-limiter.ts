@@ -46,7 +46,7 @@ const BODY_WORDS = 16;
 /** Silence in milliseconds after which a device's note is dropped. */
 const NOTE_SILENCE_MS = 600_000;
 
-/** Clears the two words of the note of a slot; `notes` are the 32-bit words of all bodies. */
+/** Sets a slot's note, two 32-bit words of its body, to zero; `notes` are the words of all slots' bodies. */
 function clearNote(notes: Int32Array, slot: number): void {
   const at = noteOffset(slot);
   notes[at] = 0;

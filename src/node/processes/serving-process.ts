@@ -121,7 +121,7 @@ function assembleServing(options: ServingOptions) {
 type Parts = DeviceSide & {
   readonly edgeRoutes: readonly Route[];
   readonly rareLog: RareLog;
-  /** Ledger for clients' calls; a change recovers it first if it went back. */
+  /** Ledger for clients' calls (`guardChanges`): if it went back, a change recovers it first. */
   readonly guarded: Ledger;
   readonly propagate: PropagateChange;
   readonly keyUses: KeyUses;

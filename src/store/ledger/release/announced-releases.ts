@@ -256,7 +256,7 @@ function keyOf({ channelId, canonicalVersion, host }: HostPlace): (string | numb
   return [channelId, host.provider, host.id, canonicalVersion];
 }
 
-/** Returns a time in milliseconds as a parameter of a statement. */
+/** Converts milliseconds since 1970 to a timestamp (ISO 8601) as a parameter; null stays null. */
 function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }

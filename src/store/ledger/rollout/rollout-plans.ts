@@ -339,8 +339,9 @@ export function plansToDrive(
 }
 
 /**
- * Begins a node's turn of driving plans: advances the clock that counts their waits, for all nodes. Returns
- * its time, and whether the node should set the mark of its region (`noteRegion`); `region` is undefined if
+ * Begins a node's turn of driving plans: advances the counted time, which all nodes share, unless no plan is
+ * running or held. Returns the present and the counted time, and whether the node should record now, with
+ * `noteRegion`, up to which counted time its region's check-ins are in the ledger. `region` is undefined if
  * the node has none or does not know it.
  */
 export async function beginPlanTurn(sql: Sql, region: string | undefined): Promise<PlanTurn> {
