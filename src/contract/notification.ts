@@ -13,8 +13,8 @@ import type { PlanStatus, PlanWait, Signal, SignalRate } from './rollout-plan.ts
 import { pathSegment } from './text.ts';
 
 /**
- * Types of all events. A new one needs a line here, one in `EventFacts` for its facts, and one in `SENTENCES`
- * of words/event-sentence.ts for its sentence.
+ * Types of all events. A new one needs a line here, one in `EventFacts` for its facts, one in `SENTENCES` of
+ * words/event-sentence.ts, and whatever adds it: a line in `EVENTS` of the audit, or a call of `addEvents`.
  */
 export const EVENT_TYPES = [
   'release.published',

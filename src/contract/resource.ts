@@ -125,7 +125,10 @@ export type ListedKey = ApiKey & {
   readonly revokedAt: string | null;
 };
 
-/** Rights of keys; a key has all of them unless it was created with fewer. */
+/**
+ * Rights of keys; a key has all of them unless it was created with fewer, and so also a new one. The schema
+ * has the list as well (`api_keys.may`): a new right needs a migration.
+ */
 export const KEY_RIGHTS = ['read', 'publish', 'control', 'fleet'] as const;
 
 export type KeyRight = (typeof KEY_RIGHTS)[number];
