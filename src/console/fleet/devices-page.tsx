@@ -149,10 +149,7 @@ function NoDevices(props: {
 
 function columnsFor(app: string): readonly Column<DeviceRecord>[] {
   return [
-    {
-      label: 'Device',
-      render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} />,
-    },
+    { label: 'Device', render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} /> },
     {
       label: 'Version',
       render: ({ version }) => <span class="code">{version ?? 'unknown'}</span>,

@@ -26,15 +26,14 @@ export function FleetPage({ app }: { app: AppOverview }) {
   const { query } = useLocation();
   // Links of an earlier version have the devices here.
   if (location.hash === '#devices') {
-    return <Redirect to={`${consolePath.devices(app.ref)}${queryText(query)}`} />;
+    return <Redirect to={consolePath.devices(app.ref, query)} />;
   }
   return <Fleet app={app} query={query} />;
 }
 
 function Fleet({ app, query }: { app: AppOverview; query: Record<string, string> }) {
   const channel = query.channel === '' ? undefined : query.channel;
-  const seenLink = (seen: string) =>
-    `${consolePath.devices(app.ref)}${queryText({ channel, seen })}`;
+  const seenLink = (seen: string) => consolePath.devices(app.ref, { channel, seen });
   const fleet = useLoad(`fleet${queryText({ app: app.ref, channel })}`, REFRESH_MS);
   return (
     <>
@@ -118,7 +117,7 @@ function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
             cells={cells}
             label="Platform"
             keyOf={({ platform }) => platform}
-            linkOf={({ platform }) => linkTo(app, { platform })}
+            linkOf={({ platform }) => consolePath.devices(app, { platform })}
           />
         </>
       )}
@@ -136,7 +135,7 @@ function VersionBars({ app, cells }: { app: string; cells: readonly FleetCell[] 
       keyOf={({ version, channel }) =>
         version === '' || !hasSeveral ? version : `${version} · ${channel}`
       }
-      linkOf={({ version, channel }) => linkTo(app, { version, channel })}
+      linkOf={({ version, channel }) => consolePath.devices(app, { version, channel })}
     />
   );
 }
@@ -172,10 +171,6 @@ function Bars(props: {
       {sums.length > BARS_MAX && <li class="muted">and {sums.length - BARS_MAX} more</li>}
     </ul>
   );
-}
-
-function linkTo(app: string, filter: Record<string, string>): string {
-  return `${consolePath.devices(app)}${queryText(filter)}`;
 }
 
 /** Formats a number, marked if it is an estimate. */

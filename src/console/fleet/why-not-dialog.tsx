@@ -53,10 +53,7 @@ function obstacleOf(count: number, max: number): string | undefined {
 
 function columnsFor(app: string): readonly Column<BriefDecision>[] {
   return [
-    {
-      label: 'Device',
-      render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} />,
-    },
+    { label: 'Device', render: ({ deviceId }) => <DeviceLink app={app} deviceId={deviceId} /> },
     {
       label: 'Runs',
       isNamed: true,

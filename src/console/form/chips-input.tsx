@@ -1,6 +1,7 @@
 // Input for a few values: each is a removable chip, and a text field adds another.
 
 import { useId, useState } from 'preact/hooks';
+import { Suggestions } from './field.tsx';
 
 /** Input of several values. Values in `locked` cannot be removed; `options` are suggestions. */
 export function ChipsInput(props: {
@@ -79,11 +80,7 @@ function ValueInput(props: {
         }}
         onBlur={() => add(text)}
       />
-      <datalist id={id}>
-        {options.map((option) => (
-          <option key={option} value={option} />
-        ))}
-      </datalist>
+      <Suggestions id={id} options={options} />
     </>
   );
 }

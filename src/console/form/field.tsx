@@ -66,16 +66,21 @@ export function Field(props: TextFieldProps) {
             onInput={(event) => onInput(event.currentTarget.value)}
             onBlur={props.onLeave}
           />
-          {options !== undefined && (
-            <datalist id={`${id}-options`}>
-              {options.map((option) => (
-                <option key={option} value={option} />
-              ))}
-            </datalist>
-          )}
+          {options !== undefined && <Suggestions id={`${id}-options`} options={options} />}
         </>
       )}
     </LabelledControl>
+  );
+}
+
+/** Suggestions for the input whose `list` attribute is this id. */
+export function Suggestions({ id, options }: { id: string; options: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {options.map((option) => (
+        <option key={option} value={option} />
+      ))}
+    </datalist>
   );
 }
 

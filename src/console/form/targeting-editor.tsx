@@ -15,7 +15,7 @@ import {
   takesValues,
 } from '../format/targeting.ts';
 import { ChipsInput } from './chips-input.tsx';
-import { useFieldError } from './field.tsx';
+import { Suggestions, useFieldError } from './field.tsx';
 import { Notice } from './notice.tsx';
 import { CrossButton, SmallButton } from './small-button.tsx';
 
@@ -138,23 +138,14 @@ function LabelTargetRow(props: {
   return (
     <div class="target-row row panel">
       <input
-        class="target-key"
         aria-label="Label"
         placeholder="label"
-        list={id}
-        dir="auto"
         ref={control}
-        {...faultProps(id, reason)}
-        value={row.key}
-        title={row.key}
+        {...keyProps(id, row.key, reason)}
         readOnly={locked !== undefined}
         onInput={(event) => onChange({ ...row, key: event.currentTarget.value })}
       />
-      <datalist id={id}>
-        {labels?.keys.map(({ key }) => (
-          <option key={key} value={key} />
-        ))}
-      </datalist>
+      <Suggestions id={id} options={keysOf(labels)} />
       <span class="muted">is</span>
       <ChipsInput
         label={`Values of ${row.key === '' ? 'the label' : row.key}`}
@@ -200,21 +191,12 @@ function ExpressionRow(props: {
   return (
     <div class="target-row row panel">
       <input
-        class="target-key"
         aria-label="Field or label"
-        list={id}
-        dir="auto"
         ref={control}
-        {...faultProps(id, reason)}
-        value={row.key}
-        title={row.key}
+        {...keyProps(id, row.key, reason)}
         onInput={(event) => changeKey(event.currentTarget.value)}
       />
-      <datalist id={id}>
-        {[...FIELD_KEYS, ...(labels?.keys.map(({ key }) => key) ?? [])].map((key) => (
-          <option key={key} value={key} />
-        ))}
-      </datalist>
+      <Suggestions id={id} options={[...FIELD_KEYS, ...keysOf(labels)]} />
       <OperatorChoice
         operator={row.operator}
         operators={operatorsFor(row.key)}
@@ -237,11 +219,16 @@ function ExpressionRow(props: {
   );
 }
 
-/** Attributes of a control whose row was refused. */
-function faultProps(id: string, reason: string | undefined) {
-  return reason === undefined
-    ? {}
-    : { 'aria-invalid': true as const, 'aria-describedby': `${id}-error` };
+function keysOf(labels: LabelCounts | undefined): readonly string[] {
+  return labels?.keys.map(({ key }) => key) ?? [];
+}
+
+/** Attributes of the input for the key of a row; `reason` says why the row is not accepted. */
+function keyProps(id: string, key: string, reason: string | undefined) {
+  return {
+    ...{ class: 'target-key', list: id, dir: 'auto' as const, value: key, title: key },
+    ...(reason !== undefined && { 'aria-invalid': true, 'aria-describedby': `${id}-error` }),
+  };
 }
 
 /** Why a row is not accepted. */

@@ -25,7 +25,8 @@ export const consolePath = {
   release: (ref: string, channel: string, version: string) =>
     `${consolePath.channel(ref, channel)}/${pathSegment(version)}`,
   fleet: (ref: string) => `${consolePath.app(ref)}/fleet`,
-  devices: (ref: string) => `${consolePath.fleet(ref)}/devices`,
+  devices: (ref: string, filter: Readonly<Record<string, QueryValue>> = {}) =>
+    `${consolePath.fleet(ref)}/devices${queryText(filter)}`,
   device: (ref: string, deviceId: string) =>
     `${consolePath.app(ref)}/devices/${pathSegment(deviceId)}`,
 } as const;

@@ -178,7 +178,7 @@ function DeviceFigures({ name, details }: { name: ReleaseName; details: Rendered
     details.devices;
   const { app, channel, version } = name;
   const devices = (filter: Record<string, string>) =>
-    `${consolePath.devices(app)}${queryText({ channel, ...filter })}`;
+    consolePath.devices(app, { channel, ...filter });
   const count = (shown: string, filter: Record<string, string>, which: string) => (
     <a href={devices(filter)} title={`Show the devices ${which}`}>
       {shown}

@@ -13,7 +13,7 @@ import type {
   SignalShare,
 } from '../../contract/rollout-plan.ts';
 import type { ReleaseName } from '../api/call.ts';
-import { consolePath, queryText } from '../format/console-path.ts';
+import { consolePath } from '../format/console-path.ts';
 import { countText, numberText, percentText, shareText } from '../format/figure-text.ts';
 import {
   intervalText,
@@ -107,9 +107,9 @@ function DevicesLink(props: { name: ReleaseName; signal: Signal; count: number }
   const { name, signal, count } = props;
   if (count === 0) return <>0</>;
   const { app, channel, version } = name;
-  const query = queryText({ channel, release: version, signal });
+  const href = consolePath.devices(app, { channel, release: version, signal });
   return (
-    <a href={`${consolePath.devices(app)}${query}`} title={`Show the devices that are ${signal}`}>
+    <a href={href} title={`Show the devices that are ${signal}`}>
       {numberText(count)}
     </a>
   );
