@@ -61,14 +61,14 @@ describe('rendered feeds', () => {
   });
 
   it('a ledger that went back reaches a revision again, and its feed is another one', async () => {
-    const after = (epoch: number, revision: number, releases: readonly SnapshotRelease[]) =>
+    const rendered = (epoch: number, revision: number, releases: readonly SnapshotRelease[]) =>
       feeds.render('json', snapshot(releases, { epoch, revision }));
-    await after(1, 7, RELEASES);
+    await rendered(1, 7, RELEASES);
     const again = [release('2.0.0')];
-    expect((await after(2, 7, again)).bytes.toString()).toBe('[2.0.0]');
-    expect((await after(2, 3, again)).bytes.toString()).toBe('[2.0.0]');
+    expect((await rendered(2, 7, again)).bytes.toString()).toBe('[2.0.0]');
+    expect((await rendered(2, 3, again)).bytes.toString()).toBe('[2.0.0]');
     writer.written.length = 0;
-    await after(2, 7, again);
+    await rendered(2, 7, again);
     expect(writer.written).toEqual([]);
   });
 
