@@ -13,7 +13,7 @@ import { serviceSuite } from '../support/service-suite.ts';
 import { ARTIFACT, admin, check, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const BOTH = { artifacts: [ARTIFACT, { ...ARTIFACT, platform: 'darwin' }] };
-const UNSIGNED = { artifacts: [{ platform: 'linux', url: ARTIFACT.url }] };
+const UNSIGNED = { artifacts: [{ platform: 'linux', arch: 'x86_64', url: ARTIFACT.url }] };
 
 serviceSuite('the standing of releases', (node) => {
   let tenant: Tenant;
