@@ -1,6 +1,6 @@
-// Tests the bodies of publishing, serving control, promotion and withdrawal: what of them is kept as it was
-// given, and that whatever is wrong is refused with the name of its field (docs/contract.md 2.1, 2.3, 4.1,
-// 4.3).
+// Tests the bodies of publishing, serving control, promotion, withdrawal and plans: what of them is kept as it
+// was given, and that whatever is wrong is refused with the name of its field (docs/contract.md 2.1, 2.3, 4.1,
+// 4.3, 27).
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
@@ -8,6 +8,7 @@ import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 import {
   promoteReleaseBody,
   publishReleaseBody,
+  putPlanBody,
   servingControlBody,
   withdrawReleaseBody,
 } from '../../src/http/endpoint/release-body.ts';
@@ -20,6 +21,7 @@ const SHAPES = {
   control: servingControlBody,
   promote: promoteReleaseBody,
   withdraw: withdrawReleaseBody,
+  plan: putPlanBody,
 };
 type Call = keyof typeof SHAPES;
 
@@ -29,7 +31,9 @@ const VALID: Readonly<Record<Call, Json>> = {
   control: { ...NAME, rollout: 100 },
   promote: { app: 'notes', version: '1.0.0', from: 'beta', to: 'stable' },
   withdraw: NAME,
+  plan: { ...NAME, steps: [{ rollout: 10, holdMinutes: 60 }] },
 };
+const HOURS = { days: ['mon'], from: '09:00', to: '17:00', timeZone: 'Europe/Berlin' };
 
 /** Parses a body as it comes out of JSON; `text` stands in the place of a value `@`. */
 function parse(call: Call, more: Json, text?: string) {
@@ -63,6 +67,9 @@ function expectNamed(call: Call, path: string, bodies: readonly Json[]): void {
 
 const artifact = (more: Json): Json => ({ artifacts: [{ ...ARTIFACT, ...more }] });
 const expression = (parts: Json): Json => ({ targets: { matchExpressions: [parts] } });
+/** A plan by a preset, with these parts beside it, and one that raises within hours like these. */
+const withPreset = (more: Json): Json => ({ preset: 'fast', steps: undefined, ...more });
+const within = (more: Json): Json => ({ raiseBetween: { ...HOURS, ...more } });
 
 // NUL is what PostgreSQL does not take, half a surrogate pair is no character in UTF-8.
 const BROKEN = ['a\u0000b', '\u0000', 'a\ud800', '\udc00b', '\udc00\ud800'];
@@ -222,6 +229,24 @@ describe('what is wrong is refused with the name of the field', () => {
     expect(errorOf(call, more)).toEqual(
       typeof error === 'string' ? error : expect.stringMatching(error),
     );
+  });
+
+  const twice = 'preset: Stands for steps, guards and onBlind: give it or those';
+  it.each<[error: string, more: Json]>([
+    [twice, { preset: 'fast' }],
+    [twice, withPreset({ guards: {} })],
+    [twice, withPreset({ onBlind: 'hold' })],
+    ['preset: Must be one of careful, normal, fast', withPreset({ preset: 'slow' })],
+    ['steps: Is required, or a preset', { steps: undefined }],
+    ['patienceMinutes: Must be at most 43200', { patienceMinutes: 43_201 }],
+    ['onBlind: Must be one of hold, advance', { onBlind: 'pause' }],
+    ['raiseBetween.days: Must have at least 1 item', within({ days: [] })],
+    ['raiseBetween.days: Must name each day once', within({ days: ['mon', 'mon'] })],
+    ['raiseBetween.from: Must be HH:MM, 00:00 to 23:59', within({ from: '9:00' })],
+    ['raiseBetween.to: Must be another time than from', within({ to: '09:00' })],
+    ['raiseBetween.timeZone: Must be an IANA time zone', within({ timeZone: 'Berlin' })],
+  ])('a plan: %s (§27.11, §27.12)', (error, more) => {
+    expect(errorOf('plan', more)).toBe(error);
   });
 
   it.each(['__proto__', 'constructor', 'prototype', 'toString', 'then', ''])(
