@@ -1,14 +1,14 @@
-// Tests dry runs of publishing and serving control over HTTP: what they tell, that they are refused as the
-// call would be, and that they write nothing (docs/contract.md 23).
+// Tests dry runs over HTTP: what they answer, that they are refused as the call would be, and that they write
+// nothing (docs/contract.md 23, 24, 27.10 to 27.12). What they find and count is tested in test/domain/release,
+// test/domain/rollout and test/serving/dry-run-effect.test.ts.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Effect, Finding } from '../../src/contract/dry-run.ts';
 import { eventually } from '../support/eventually.ts';
-import { expectError } from '../support/expect-error.ts';
 import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
 import {
-  type Answer,
   ARTIFACT,
   admin,
   check,
@@ -21,262 +21,227 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
+const STEPS = [
+  { rollout: 10, holdMinutes: 60 },
+  { rollout: 50, holdMinutes: 60 },
+];
+const BLIND = /^Of 0 devices .* 10 % are 0, 50 % are 0; the guards of failed need 100: /;
+
+/** A file of its own for each release, for one that another release has is a finding. */
+const artifactOf = (name: string) => ({ ...ARTIFACT, url: `https://dl.example.com/${name}/a.zip` });
+
+/** Answer to a dry run of any kind. */
+type Tried = { release: Json; plan: Json; findings: Finding[]; effect: Effect };
+
 serviceSuite('a dry run', (node) => {
   let tenant: Tenant;
-  beforeEach(async () => {
+  let before: unknown;
+  const stateOf = async () => [
+    ...[await auditOf(node, tenant), await releasesOf(node, tenant)],
+    await devicesOf(node, tenant),
+  ];
+
+  /** Makes the releases and the devices of which all tests try changes. */
+  beforeAll(async () => {
     tenant = await createTenant(node);
-  });
-
-  function dryPublish(version: string, more: Json = {}, key = tenant): Promise<Answer> {
-    const body = { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT], ...more };
-    return manage(node, key, 'POST', 'releases?dryRun=true', body);
-  }
-
-  function dryControl(version: string, change: Json): Promise<Answer> {
-    const body = { app: tenant.app, channel: 'stable', version, ...change };
-    return manage(node, tenant, 'PATCH', 'releases?dryRun=true', body);
-  }
-
-  const effectOf = ({ body }: Answer) => body?.effect as Effect;
-  const findingsOf = ({ body }: Answer) => body?.findings as Finding[];
-
-  /** Reports devices, and waits until they are on record. */
-  async function withDevices(devices: readonly Json[]): Promise<void> {
+    const { app } = tenant;
+    await admin(node, 'PATCH', 'channels', { app, name: 'beta', follows: 'stable' });
+    for (const name of ['early', 'late']) await admin(node, 'POST', 'channels', { app, name });
+    for (const [version, channel = 'stable', more = {}] of [
+      ...[['0.5.0'], ['1.0.0'], ['1.1.0'], ['1.2.0'], ['1.1.0', 'beta'], ['1.2.0', 'late']],
+      ['1.0.0', 'early', { rollout: 10 }],
+    ] as const) {
+      const artifacts = [artifactOf(`${channel}-${version}`)];
+      expect((await publish(node, tenant, version, { channel, artifacts, ...more })).status).toBe(
+        201,
+      );
+    }
+    await control(node, tenant, '0.5.0', { status: 'rolled_back' });
+    const deviceOf = (deviceId: string, version: string, more: Json = {}) => {
+      return { deviceId, version, channel: 'stable', platform: 'linux', arch: 'x86_64', ...more };
+    };
+    const early = (_: unknown, index: number) =>
+      deviceOf(`${index}`, '0.9.0', { channel: 'early' });
+    const devices = [
+      ...[deviceOf('a', '1.0.0', { labels: { ring: 'x' } }), deviceOf('b', '1.2.0')],
+      ...[deviceOf('c', '1.1.0'), deviceOf('d', '1.0.0', { platform: 'windows' })],
+      ...[deviceOf('e', '1.0.0', { channel: 'beta' }), ...Array.from({ length: 20 }, early)],
+    ];
     expect((await report(node, tenant, devices)).status).toBe(200);
+    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.2.0');
     await eventually('they are on record', async () => {
-      const { body } = await admin(node, 'GET', `fleet?app=${tenant.app}`);
+      const { body } = await admin(node, 'GET', `fleet?app=${app}`);
       return body?.total === devices.length;
     });
-  }
+    before = await stateOf();
+  });
 
-  function deviceOf(index: number, more: Json = {}): Json {
-    const place = { platform: 'linux', arch: 'x86_64', channel: 'stable' };
-    return { deviceId: `device-${index}`, version: '1.0.0', ...place, ...more };
-  }
+  /** Tries a call whose body names 1.2.0 on `stable` unless told otherwise. */
+  const ask = (method: string, path: string, more: Json, key = tenant) => {
+    const name = { app: tenant.app, channel: 'stable', version: '1.2.0' };
+    return manage(node, key, method, `${path}?dryRun=true`, { ...name, ...more });
+  };
+  const tryOf = async (...args: Parameters<typeof ask>): Promise<Tried> => {
+    const { status, body, text } = await ask(...args);
+    expect(status, text).toBe(200);
+    return body as Tried;
+  };
+  const movesIn = ({ effect }: Tried) =>
+    Object.fromEntries(effect.moves.map(({ from, to, devices }) => [`${from} > ${to}`, devices]));
 
-  describe('of publishing', () => {
-    it('answers the release without id and time, the findings and the effect (§23.1)', async () => {
-      await withDevices([deviceOf(1), deviceOf(2, { platform: 'windows' })]);
-      const answer = await dryPublish('v1.1', { notes: 'New', rollout: 100 });
-      expect(answer.status).toBe(200);
-      expect(answer.body).toStrictEqual({
-        release: {
-          ...{ app: tenant.app, channel: 'stable', version: 'v1.1', notes: 'New' },
-          ...{ status: 'published', rolloutPct: 100, artifacts: [ARTIFACT] },
-        },
-        findings: [],
-        effect: {
-          devices: 2,
-          isEstimate: false,
-          gain: 1,
-          lose: 0,
-          moves: [{ from: null, to: 'v1.1', devices: 1 }],
-          platforms: expect.arrayContaining([
-            { platform: 'linux', arch: 'x86_64', devices: 1, gain: 1, lose: 0, withoutArtifact: 0 },
-            {
-              ...{ platform: 'windows', arch: 'x86_64', devices: 1 },
-              ...{ gain: 0, lose: 0, withoutArtifact: 1 },
-            },
-          ]),
-          examples: { gain: ['device-1'], lose: [] },
-        },
-      });
-    });
-
-    it('writes nothing: no release, no audit entry, no revision, and the version stays free (§23.2)', async () => {
-      await publish(node, tenant, '1.0.0');
-      const state = async () => [await auditOf(node, tenant), await releasesOf(node, tenant)];
-      const before = await state();
-      await dryPublish('1.1.0');
-      await dryControl('1.0.0', { status: 'rolled_back' });
-      expect(await state()).toEqual(before);
-      expect(await devicesOf(node, tenant)).toEqual([]);
-      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-      expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-    });
-
-    it('is refused as the call would be: 400, 404, 409 (§23.2)', async () => {
-      const stranger = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      const error = 'Version already exists on this app and channel';
-      expectError(await dryPublish('1.0'), 409, error);
-      expectError(await dryPublish('nonsense'), 400, 'version: Invalid version');
-      const nowhere = await dryPublish('2.0.0', { channel: 'nowhere' });
-      expectError(nowhere, 404, 'Unknown channel');
-      const foreign = await dryPublish('3.0.0', {}, stranger);
-      expectError(foreign, 404, 'Unknown app');
-    });
-
-    it('neither uses an idempotency key up nor looks at one', async () => {
-      expect((await dryPublish('1.0.0')).status).toBe(200);
-      expect((await dryPublish('1.0.0')).status).toBe(200);
-    });
-
-    it('is asked for by `dryRun=true`: false publishes, anything else is 400', async () => {
-      const body = { app: tenant.app, channel: 'stable', version: '1.0.0', rollout: 5 };
-      for (const dryRun of ['', 'yes', 'TRUE', '1']) {
-        for (const method of ['POST', 'PATCH']) {
-          const answer = await manage(node, tenant, method, `releases?dryRun=${dryRun}`, body);
-          expectError(answer, 400, 'dryRun: Must be one of true, false');
-        }
-      }
-      expect(await releasesOf(node, tenant)).toEqual([]);
-      const answer = await manage(node, tenant, 'POST', 'releases?dryRun=false', body);
-      expect(answer.status).toBe(201);
-    });
-
-    it('tells what speaks against the release, with the path (§23.3)', async () => {
-      const both = [ARTIFACT, { ...ARTIFACT, platform: 'darwin' }];
-      await publish(node, tenant, '2.0.0', { artifacts: both });
-      const odd = { ...ARTIFACT, sha512: 'short', url: 'http://a.example/x' };
-      const artifacts = [{ platform: 'widnows' }, odd];
-      const answer = await dryPublish('1.0.0-rc.1', { artifacts });
-      const told = findingsOf(answer).map(({ path, severity }) => `${severity} ${path}`);
-      expect(told).toEqual([
-        'error artifacts.0.url',
-        'error artifacts.1.sha512',
-        'warning version',
-        'warning version',
-        'warning artifacts.0.platform',
-        'warning artifacts.1.url',
-        'warning artifacts',
-      ]);
-      expect(findingsOf(answer)[4]?.message).toContain('windows');
+  it('of publishing answers the release without id and time, findings and effect (§23.1)', async () => {
+    const artifacts = [artifactOf('1.3')];
+    const targets = { matchLabels: { ring: ['x'] } };
+    const more = { version: 'v1.3', notes: 'New', artifacts, rollout: 100, targets };
+    expect(await tryOf('POST', 'releases', more)).toStrictEqual({
+      release: {
+        ...{ app: tenant.app, channel: 'stable', version: 'v1.3', notes: 'New' },
+        ...{ status: 'published', rolloutPct: 100, artifacts },
+      },
+      findings: [],
+      effect: {
+        ...{ devices: 5, isEstimate: false, gain: 0, lose: 0 },
+        moves: [{ from: '1.2.0', to: 'v1.3', devices: 1 }],
+        platforms: [
+          { platform: 'linux', arch: 'x86_64', devices: 4, gain: 0, lose: 0, withoutArtifact: 0 },
+          { platform: 'windows', arch: 'x86_64', devices: 1, gain: 0, lose: 0, withoutArtifact: 1 },
+        ],
+        examples: { gain: [], lose: [] },
+      },
     });
   });
 
-  describe('of serving control', () => {
-    it('answers the serving state, and what moves: pause, rollback', async () => {
-      for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
-      const [second, third] = [{ version: '1.2.0' }, { version: '1.1.0' }];
-      await withDevices([deviceOf(1), deviceOf(2, second), deviceOf(3, third)]);
-      const paused = await dryControl('1.2.0', { status: 'paused' });
-      expect(paused.body?.release).toMatchObject({ version: '1.2.0', status: 'paused' });
-      expect(effectOf(paused)).toMatchObject({
-        gain: 0,
-        lose: 1,
-        moves: expect.arrayContaining([
-          { from: '1.2.0', to: '1.1.0', devices: 1 },
-          { from: '1.2.0', to: null, devices: 1 },
-        ]),
-        examples: { gain: [], lose: ['device-3'] },
-      });
-      const back = await dryControl('1.2.0', { status: 'rolled_back' });
-      expect(effectOf(back).moves).toContainEqual({ from: null, to: '1.1.0', devices: 1 });
-      expect((await check(node, tenant, '1.1.0')).body?.version).toBe('1.2.0');
+  it('of serving control answers the serving state and what moves, for followers too (§24.1)', async () => {
+    const paused = await tryOf('PATCH', 'releases', { status: 'paused' });
+    expect(paused).toMatchObject({
+      release: { version: '1.2.0', status: 'paused' },
+      effect: { devices: 5, gain: 0, lose: 1, examples: { gain: [], lose: ['c'] } },
     });
-
-    it('is refused as the call would be: 404, 409, 422', async () => {
-      await publish(node, tenant, '1.0.0');
-      expect((await dryControl('9.0.0', { rollout: 5 })).status).toBe(404);
-      expect((await check(node, tenant, '0.9.0')).status).toBe(200);
-      expect((await dryControl('1.0.0', { rollout: 5 })).status).toBe(422);
-      await control(node, tenant, '1.0.0', { status: 'rolled_back' });
-      expect((await dryControl('1.0.0', { status: 'published' })).status).toBe(409);
-    });
-
-    it('of a rollback warns which other channels go on serving the version (§23.4)', async () => {
-      await publish(node, tenant, '1.1.0');
-      await publish(node, tenant, '1.1.0', { channel: 'beta' });
-      const answer = await dryControl('1.1.0', { status: 'rolled_back' });
-      expect(findingsOf(answer)).toEqual([
-        {
-          path: 'version',
-          severity: 'warning',
-          message: 'The channel beta goes on serving this version: roll it back there as well',
-        },
-      ]);
-      expect(findingsOf(await dryControl('1.1.0', { status: 'paused' }))).toEqual([]);
-    });
-
-    it("counts the devices of followers, by their own channel's releases (§24.1)", async () => {
-      await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'beta', follows: 'stable' });
-      await publish(node, tenant, '1.1.0');
-      await publish(node, tenant, '1.0.5', { channel: 'beta' });
-      await withDevices([deviceOf(1), deviceOf(2, { channel: 'beta' })]);
-      const answer = await dryControl('1.1.0', { status: 'paused' });
-      expect(effectOf(answer)).toMatchObject({
-        devices: 2,
-        lose: 1,
-        moves: expect.arrayContaining([
-          { from: '1.1.0', to: null, devices: 1 },
-          { from: '1.1.0', to: '1.0.5', devices: 1 },
-        ]),
-      });
-    });
+    expect(movesIn(paused)).toEqual({ '1.2.0 > 1.1.0': 2, '1.2.0 > null': 1 });
+    const back = await tryOf('PATCH', 'releases', { status: 'rolled_back' });
+    expect(movesIn(back)).toMatchObject({ 'null > 1.1.0': 1 });
   });
 
-  it('the effect on 300 devices is what asking for each of them before and after says (§24.1)', async () => {
-    const versions = ['1.0.0', '1.1.0', '1.2.0', '1.3.0'];
-    await publish(node, tenant, '1.1.0');
-    await publish(node, tenant, '1.2.0', { rollout: 50 });
-    await publish(node, tenant, '1.3.0', { targets: { matchLabels: { ring: ['a'] } } });
-    const devices = Array.from({ length: 300 }, (_, index) =>
-      deviceOf(index, {
-        version: versions[index % 4],
-        platform: index % 5 === 0 ? 'windows' : 'linux',
-        labels: { ring: ['a', 'b', 'c'][index % 3] },
-      }),
-    );
-    await withDevices(devices);
-    const ask = async ({ deviceId, version, platform }: Json) => {
-      const options = { device: String(deviceId), platform: String(platform) };
-      const { body } = await check(node, tenant, String(version), options);
-      return (body?.version ?? null) as string | null;
-    };
-    const askAll = async () => {
-      const answers: (string | null)[] = [];
-      for (let from = 0; from < devices.length; from += 100) {
-        answers.push(...(await Promise.all(devices.slice(from, from + 100).map(ask))));
-      }
-      return answers;
-    };
-    let before = await askAll();
-    for (const [version, change] of [
-      ['1.2.0', { rollout: 80, status: 'published' }],
-      ['1.3.0', { status: 'paused' }],
-      ['1.2.0', { status: 'rolled_back' }],
+  it('of a rollback warns which other channels go on serving the version (§23.4)', async () => {
+    const message = 'The channel late goes on serving this version: roll it back there as well';
+    const { findings } = await tryOf('PATCH', 'releases', { status: 'rolled_back' });
+    expect(findings).toEqual([{ path: 'version', severity: 'warning', message }]);
+    expect((await tryOf('PATCH', 'releases', { status: 'paused' })).findings).toEqual([]);
+  });
+
+  const EARLY = { channel: 'early', version: '1.0.0' };
+  const promote = (more: Json = {}, key = tenant) => {
+    const names = { app: tenant.app, version: '1.2.0', from: 'stable', to: 'early', rollout: 100 };
+    return manage(node, key, 'POST', 'releases/promote?dryRun=true', { ...names, ...more });
+  };
+
+  it('of a promotion answers the release on the other channel, and what moves (§23.1)', async () => {
+    const { body, text } = await promote();
+    expect(body, text).toMatchObject({ findings: [], effect: { devices: 20, isEstimate: false } });
+    const { release, effect } = body as Tried;
+    expect(release).toMatchObject({ channel: 'early', status: 'published', rolloutPct: 100 });
+    expect(release).not.toHaveProperty('id');
+    expect(effect.moves.every(({ to }) => to === '1.2.0')).toBe(true);
+  });
+
+  it('of a plan says the first raise with numbers (§27.12)', async () => {
+    const steps = [{ rollout: 100, holdMinutes: 60 }];
+    const { plan, findings, effect } = await tryOf('PUT', 'releases/plan', { ...EARLY, steps });
+    expect(plan).toMatchObject({ version: '1.0.0', status: 'running', step: null });
+    expect(plan).not.toHaveProperty('id');
+    const raise = `At once.* from 10 % to 100 %, for about ${effect.gain} devices? more$`;
+    const message = expect.stringMatching(new RegExp(raise));
+    expect(findings[0]).toEqual({ path: 'steps.0.rollout', severity: 'warning', message });
+    expect(effect.devices).toBe(20);
+  });
+
+  it('of a plan says which steps are reached, and what its guards cannot judge (§27.12)', async () => {
+    const guards = { failedPercent: 2, confirmMinutes: 90 };
+    const expected = (path: string) => [
+      { path: `${path}guards`, severity: 'warning', message: expect.stringMatching(BLIND) },
+      expect.objectContaining({ path: `${path}steps.1.holdMinutes` }),
+    ];
+    const made = await tryOf('PUT', 'releases/plan', { ...EARLY, steps: STEPS, guards });
+    expect(made.plan).toMatchObject({ step: 0, onBlind: 'hold', patienceMinutes: 1440 });
+    expect(made.findings.slice(0, 1)).toMatchObject([{ path: 'steps.0.rollout' }]);
+    expect(made.findings).toEqual(expect.arrayContaining(expected('')));
+    // A release that begins with it, or is promoted with it, has the same (§23.6).
+    const plan = { steps: STEPS, guards };
+    const published = await tryOf('POST', 'releases', { version: '1.4.0', plan });
+    expect(published.findings).toEqual(expect.arrayContaining(expected('plan.')));
+    const promoted = (await promote({ rollout: undefined, plan })).body as Tried;
+    expect(promoted.findings).toEqual(expect.arrayContaining(expected('plan.')));
+  });
+
+  it('is refused as the call would be, with 400, 404, 409 and 422 (§23.2)', async () => {
+    const stranger = await createTenant(node);
+    const isThere = 'Version already exists on this app and channel';
+    for (const [answer, status, error] of [
+      [ask('POST', 'releases', { version: '1.2' }), 409, isThere],
+      [ask('POST', 'releases', { version: 'nonsense' }), 400, 'version: Invalid version'],
+      [ask('POST', 'releases', { channel: 'nowhere' }), 404, 'Unknown channel'],
+      [ask('POST', 'releases', { version: '3.0.0' }, stranger), 404, 'Unknown app'],
+      [ask('PATCH', 'releases', { version: '9.0.0', rollout: 5 }), 404, 'Unknown release'],
+      [ask('PATCH', 'releases', { rollout: 5 }), 422, /^This release was already offered at 100%/],
+      [ask('PATCH', 'releases', { version: '0.5.0', status: 'published' }), 409, /rolled.back/],
+      [promote({ to: 'stable' }), 400, 'to: Must be another channel than from'],
+      [promote({ version: '7.0.0' }), 404, 'Unknown release'],
+      [promote({ to: 'nightly' }), 404, 'Unknown channel'],
+      [ask('PUT', 'releases/plan', { ...EARLY, steps: [] }), 400, /^steps: /],
+      [manage(node, tenant, 'POST', 'releases?dryRun=yes', {}), 400, /^app: Required/],
     ] as const) {
-      const effect = effectOf(await dryControl(version, change));
-      await control(node, tenant, version, change);
-      const after = await askAll();
-      expectEffect(effect, before, after);
-      before = after;
+      expect(await answer).toMatchObject({ status, body: { error: expect.stringMatching(error) } });
     }
   });
 
-  function expectEffect(
-    effect: Effect,
-    before: readonly (string | null)[],
-    after: readonly (string | null)[],
-  ): void {
-    const moves = new Map<string, number>();
-    for (const [index, from] of before.entries()) {
-      const to = after[index] ?? null;
-      if (from !== to) moves.set(`${from} ${to}`, (moves.get(`${from} ${to}`) ?? 0) + 1);
-    }
-    const told = effect.moves.map(({ from, to, devices }) => [`${from} ${to}`, devices] as const);
-    expect(new Map(told)).toEqual(moves);
-    expect(moves.size).toBeGreaterThan(0);
-    const count = (fits: (from: string | null, to: string | null) => boolean) =>
-      before.filter((from, index) => fits(from, after[index] ?? null)).length;
-    expect(effect).toMatchObject({
-      devices: before.length,
-      isEstimate: false,
-      gain: count((from, to) => from === null && to !== null),
-      lose: count((from, to) => from !== null && to === null),
-    });
+  const planOf = async (channel: string, version: string) => {
+    const query = new URLSearchParams({ app: tenant.app, channel, version });
+    return (await manage(node, tenant, 'GET', `releases/plan?${query}`)).body?.plan;
+  };
+
+  function setPlan(...args: readonly string[]) {
+    const name = ['--app', tenant.app, '--channel', 'early', '--version', '1.0.0'];
+    const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
+    return runSluiceHere(['plan', 'set', ...name, ...args], env);
   }
 
-  it('many at once are answered, or told to come again (§24.2)', async () => {
-    await publish(node, tenant, '1.0.0');
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => dryPublish(`2.0.${index}`)),
-    );
-    for (const { status, headers } of answers) {
-      expect([200, 503]).toContain(status);
-      if (status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-    }
-    expect(answers.some(({ status }) => status === 200)).toBe(true);
+  it('is what `plan set --dry-run` prints (Command line)', async () => {
+    const { code, stdout, stderr } = await setPlan('--preset', 'fast', '--dry-run');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('warning: steps.0.rollout: At once the plan raises the rollout');
+    expect(stdout).toContain('effect: of 20 devices');
+    const push = ['--steps', '50:60', '--failed-percent', '2', '--source', 'push'];
+    const { plan } = JSON.parse((await setPlan(...push, '--dry-run', '--json')).stdout) as Tried;
+    expect(plan).toMatchObject({ guards: { failedPercent: 2, source: 'push' } });
+  });
+
+  it('writes nothing: no release, plan or check-in, no audit, and versions stay free (§23.2)', async () => {
+    expect(await stateOf()).toEqual(before);
+    expect(await planOf('early', '1.0.0')).toBeUndefined();
+    const body = {
+      app: tenant.app,
+      channel: 'stable',
+      version: 'v1.3',
+      plan: { preset: 'normal' },
+    };
+    const published = await manage(node, tenant, 'POST', 'releases?dryRun=false', body);
+    expect(published.status).toBe(201);
+    expect(await planOf('stable', '1.3.0')).toMatchObject({ preset: 'normal' });
+  });
+
+  it('is printed before `plan set` makes the plan, by its preset and hours (§27.11, §27.12)', async () => {
+    const between = 'fri-mon 22:00-06:00 Europe/Berlin';
+    const { code, stdout } = await setPlan('--preset', 'fast', '--between', between);
+    expect(code, stdout).toBe(0);
+    const first = /^warning: steps\.0\.rollout: Once its hours are open [^\n]+ from 10 % to 20 %/;
+    expect(stdout).toMatch(first);
+    const { body } = await manage(node, tenant, 'GET', 'releases/plan/presets');
+    const presets = body?.presets as { name: string; guards: object; steps: object[] }[];
+    expect(presets.map(({ name }) => name)).toEqual(['careful', 'normal', 'fast']);
+    const { guards, steps } = presets[2] ?? {};
+    const raiseBetween = { days: ['fri', 'sat', 'sun', 'mon'], from: '22:00', to: '06:00' };
+    const plan = { preset: 'fast', onBlind: 'advance', guards, steps, raiseBetween };
+    expect(await planOf('early', '1.0.0')).toMatchObject(plan);
+    expect((await ask('PUT', 'releases/plan', { ...EARLY, steps: STEPS })).status).toBe(409);
   });
 });

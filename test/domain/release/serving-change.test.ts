@@ -10,6 +10,7 @@ import {
   applyServingChange,
   type Serving,
   type ServingChange,
+  transitionBy,
 } from '../../../src/domain/release/serving-change.ts';
 import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 import { anyTargeting, targeting } from '../sample.ts';
@@ -33,6 +34,26 @@ function refusal(outcome: Applied): readonly [kind: Failure['failure'], message:
   if (!isFailure(outcome)) throw new Error(`accepted: ${JSON.stringify(outcome)}`);
   return [outcome.failure, outcome.message];
 }
+
+describe('a change that is meant for the state that its author saw (§11.24)', () => {
+  const SEEN = { status: 'published', rolloutPct: 5 } as const;
+  const meanwhile = 'Somebody changed this release meanwhile: it is';
+  it.each<[change: ServingChange, now: Partial<Serving>, error?: string]>([
+    [{ rollout: 20 }, {}],
+    [{ rollout: 20 }, { rolloutPct: 10 }, `${meanwhile} published, at 10 %`],
+    [{ rollout: 20 }, { status: 'paused' }, `${meanwhile} paused, at 5 %`],
+    [{ targets: TIER_A }, { status: 'rolled_back' }, `${meanwhile} rolled back, at 5 %`],
+    [{ status: 'published' }, { status: 'deprecated' }, `${meanwhile} deprecated, at 5 %`],
+    // What stops a release is meant for every state.
+    [{ status: 'paused' }, { rolloutPct: 10 }],
+    [{ status: 'deprecated' }, { rolloutPct: 10 }],
+    [{ status: 'rolled_back' }, { rolloutPct: 10 }],
+  ])('%j, when it is %j by now', (change, now, error) => {
+    const outcome = transitionBy(change, SEEN)({ ...FRESH, rolloutPct: 5, ...now });
+    if (error !== undefined) expect(refusal(outcome)).toEqual(['changedMeanwhile', error]);
+    else expect(accepted(outcome)).toMatchObject({ isStatusSet: change.status !== undefined });
+  });
+});
 
 describe('status: published, paused and deprecated in any direction; rolled_back is permanent', () => {
   const cells = RELEASE_STATUSES.flatMap((from) =>
