@@ -10,13 +10,12 @@ type Plan = Parameters<typeof planFindings>[0];
 
 const AT = '2027-01-01T08:00:00.000Z';
 const HOURS: RaiseHours = { days: ['mon'], from: '09:00', to: '17:00', timeZone: 'Europe/Berlin' };
-const MEANWHILE = { startedAt: null, endedAt: null };
 
 /** Findings of a plan of these steps for a release at 10 %, of which 7 devices more get the first step. */
 function found(text: string, more: Partial<Plan> = {}, known = 0, gain = 7): readonly string[] {
-  const { steps, ...parts } = definition(text);
-  const planned = steps.map((step) => ({ ...step, ...MEANWHILE }));
-  const plan: Plan = { ...parts, status: 'running', nextAt: AT, steps: planned, ...more };
+  const steps = definition(text).steps.map((step) => ({ ...step, startedAt: null, endedAt: null }));
+  const usual = { guards: null, raiseBetween: null, onBlind: 'hold', status: 'running' } as const;
+  const plan: Plan = { ...usual, nextAt: AT, steps, ...more };
   return planFindings(plan, { rolloutPct: 10, known, gain }).map(({ path, severity, message }) => {
     expect(severity).toBe('warning');
     return `${path}: ${message}`;

@@ -398,12 +398,15 @@ describe('findings of versions', () => {
 });
 
 it('errors come first, then warnings, each with its path (§23.3)', () => {
-  const place = snapshot([release('2.0.0', { artifacts: [older(GOOD)] })]);
+  const before = [older(GOOD), older(good({ platform: 'darwin' }))];
+  const place = snapshot([release('2.0.0', { artifacts: before })]);
   const artifacts = [{ platform: 'widnows' }, good({ sha512: 'short', url: 'http://a.example/x' })];
   expect(found('1.0.0-rc.1', artifacts, place)).toEqual([
     ...['error artifacts.0.url', 'error artifacts.1.sha512', 'warning version', 'warning version'],
-    ...['warning artifacts.0.platform', 'warning artifacts.1.url'],
+    ...['warning artifacts.0.platform', 'warning artifacts.1.url', 'warning artifacts'],
   ]);
+  const misspelt = findingsOf(version('1.0.0-rc.1'), artifacts, place)[4];
+  expect(misspelt?.message).toContain('windows');
 });
 
 it('the nearest platform of a misspelt one is named', () => {
