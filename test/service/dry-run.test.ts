@@ -5,6 +5,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { Effect, Finding } from '../../src/contract/dry-run.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
 import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
@@ -28,7 +29,10 @@ const STEPS = [
 const BLIND = /^Of 0 devices .* 10 % are 0, 50 % are 0; the guards of failed need 100: /;
 
 /** A file of its own for each release, for one that another release has is a finding. */
-const artifactOf = (name: string) => ({ ...ARTIFACT, url: `https://dl.example.com/${name}/a.zip` });
+const artifactOf = (name: string) => ({
+  ...ARTIFACT,
+  url: `https://dl.example.com/${name}/app.tar.gz`,
+});
 
 /** Answer to a dry run of any kind. */
 type Tried = { release: Json; plan: Json; findings: Finding[]; effect: Effect };
@@ -52,9 +56,7 @@ serviceSuite('a dry run', (node) => {
       ['1.0.0', 'early', { rollout: 10 }],
     ] as const) {
       const artifacts = [artifactOf(`${channel}-${version}`)];
-      expect((await publish(node, tenant, version, { channel, artifacts, ...more })).status).toBe(
-        201,
-      );
+      await publish(node, tenant, version, { channel, artifacts, ...more });
     }
     await control(node, tenant, '0.5.0', { status: 'rolled_back' });
     const deviceOf = (deviceId: string, version: string, more: Json = {}) => {
@@ -111,22 +113,19 @@ serviceSuite('a dry run', (node) => {
     });
   });
 
-  it('of serving control answers the serving state and what moves, for followers too (§24.1)', async () => {
+  it('of serving control answers the serving state and what moves, for followers too (§23.4, §24.1)', async () => {
     const paused = await tryOf('PATCH', 'releases', { status: 'paused' });
     expect(paused).toMatchObject({
       release: { version: '1.2.0', status: 'paused' },
       effect: { devices: 5, gain: 0, lose: 1, examples: { gain: [], lose: ['c'] } },
     });
     expect(movesIn(paused)).toEqual({ '1.2.0 > 1.1.0': 2, '1.2.0 > null': 1 });
+    expect(paused.findings).toEqual([]);
+    // A rollback warns which other channels go on serving the version (§23.4).
     const back = await tryOf('PATCH', 'releases', { status: 'rolled_back' });
     expect(movesIn(back)).toMatchObject({ 'null > 1.1.0': 1 });
-  });
-
-  it('of a rollback warns which other channels go on serving the version (§23.4)', async () => {
     const message = 'The channel late goes on serving this version: roll it back there as well';
-    const { findings } = await tryOf('PATCH', 'releases', { status: 'rolled_back' });
-    expect(findings).toEqual([{ path: 'version', severity: 'warning', message }]);
-    expect((await tryOf('PATCH', 'releases', { status: 'paused' })).findings).toEqual([]);
+    expect(back.findings).toEqual([{ path: 'version', severity: 'warning', message }]);
   });
 
   const EARLY = { channel: 'early', version: '1.0.0' };
@@ -188,9 +187,24 @@ serviceSuite('a dry run', (node) => {
       [promote({ version: '7.0.0' }), 404, 'Unknown release'],
       [promote({ to: 'nightly' }), 404, 'Unknown channel'],
       [ask('PUT', 'releases/plan', { ...EARLY, steps: [] }), 400, /^steps: /],
-      [manage(node, tenant, 'POST', 'releases?dryRun=yes', {}), 400, /^app: Required/],
     ] as const) {
       expect(await answer).toMatchObject({ status, body: { error: expect.stringMatching(error) } });
+    }
+  });
+
+  it('is asked for by true, every other value but false is 400 (§23.1)', async () => {
+    const release = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    for (const [method, path, more] of [
+      ['POST', 'releases', {}],
+      ['PATCH', 'releases', { rollout: 5 }],
+      ['POST', 'releases/promote', { from: 'stable', to: 'beta', channel: undefined }],
+      ['PUT', 'releases/plan', { preset: 'fast' }],
+    ] as const) {
+      for (const value of ['', 'yes', 'TRUE', '1']) {
+        const body = { ...release, ...more };
+        const answer = await manage(node, tenant, method, `${path}?dryRun=${value}`, body);
+        expectError(answer, 400, 'dryRun: Must be one of true, false');
+      }
     }
   });
 
@@ -218,13 +232,9 @@ serviceSuite('a dry run', (node) => {
   it('writes nothing: no release, plan or check-in, no audit, and versions stay free (§23.2)', async () => {
     expect(await stateOf()).toEqual(before);
     expect(await planOf('early', '1.0.0')).toBeUndefined();
-    const body = {
-      app: tenant.app,
-      channel: 'stable',
-      version: 'v1.3',
-      plan: { preset: 'normal' },
-    };
-    const published = await manage(node, tenant, 'POST', 'releases?dryRun=false', body);
+    const body = { app: tenant.app, channel: 'stable', version: 'v1.3' };
+    const planned = { ...body, plan: { preset: 'normal' } };
+    const published = await manage(node, tenant, 'POST', 'releases?dryRun=false', planned);
     expect(published.status).toBe(201);
     expect(await planOf('stable', '1.3.0')).toMatchObject({ preset: 'normal' });
   });

@@ -1,9 +1,13 @@
-// Tests where findings are told beside a release over HTTP: on every way in, and in the answer to a change of a
-// channel's settings (docs/contract.md 11.25, 18.4, 23). What is found, and that each way finds the same, is in
-// test/domain/release/finding and test/publishing/ways-in.test.ts.
+// Tests where findings are told beside a release, and that every way in finds the same: in the answer of what
+// publishes, and in that to a change of a channel's settings (docs/contract.md 11.25, 18.4, 23). Each finding is
+// tested in test/domain/release/finding.
 
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Finding } from '../../src/contract/dry-run.ts';
+import { classifyAssets } from '../../src/domain/release/asset/classify-assets.ts';
+import { findingText } from '../../src/words/finding.ts';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { Json } from '../support/published.ts';
@@ -11,69 +15,165 @@ import { PublisherShell } from '../support/publisher-shell.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { ARTIFACT, admin, control, manage, publish, send } from '../support/tenant.ts';
 
-const HOST = 'https://dl.example.com/15';
-const MAC = 'Note-mac-universal.zip';
-/** SHA-256 of the text `content`. */
-const SUM = 'ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73';
-const FILE = { platform: 'darwin', arch: 'universal', url: `${HOST}/${MAC}`, sha256: SUM };
-/** Most updaters cannot install it. */
+/** A release of files, the content of each of which is its name. */
+type Case = {
+  readonly version: string;
+  readonly host: string;
+  readonly files: readonly string[];
+  /** Artifacts of the releases that stand on the channel before, by version, and its settings. */
+  readonly before: Readonly<Record<string, readonly Json[]>>;
+  readonly settings: Json;
+  /** Findings, without their messages. */
+  readonly expected: readonly string[];
+  readonly passedOver: readonly string[];
+  /** What `release promote` prints. */
+  readonly promoted: readonly RegExp[];
+};
+
+const sumOf = (name: string) => createHash('sha256').update(name).digest('hex');
+const [HTTP, HOST] = ['http://dl.example.com/15', 'https://dl.example.com/14'];
 const IMAGE = { platform: 'darwin', arch: 'universal', url: `${HOST}/Note-universal.dmg` };
+
+const FULL_OF_FAULTS: Case = {
+  version: '1.0.15.2',
+  host: HTTP,
+  files: [
+    ...['Note-mac-universal.zip', 'Note-linux-x64.deb', 'Other-linux-x64.deb', 'Note.rpm'],
+    ...['Note-linux-arm64.AppImage', 'Note-1.0.14-arm64.msi'],
+  ],
+  before: {
+    '1.0.14': [
+      { platform: 'darwin', url: `${HTTP}/Note-mac-universal.zip`, buildVersion: '400' },
+      { platform: 'linux', url: `${HOST}/a.deb`, sha256: sumOf('Note-linux-x64.deb') },
+    ],
+    '2.0.0': [{ platform: 'windows', arch: 'x86_64', url: `${HOST}/a.exe` }],
+  },
+  settings: { requireSignature: true, minimumSupportedVersion: '1.0.15', defaultRollout: 30 },
+  expected: [
+    ...[0, 1, 2, 3, 4, 5].map((index) => `error artifacts.${index}.signature`),
+    ...['error artifacts.0.url', 'error artifacts.1.sha256', 'warning version', 'warning version'],
+    'warning artifacts.2.format',
+    ...[0, 1, 2, 3, 4, 5].map((index) => `warning artifacts.${index}.url`),
+    ...['warning artifacts.5.url', 'warning artifacts.3.arch'],
+    ...['warning artifacts.0.buildVersion', 'warning artifacts', 'warning artifacts'],
+    'warning rollout',
+  ],
+  passedOver: [],
+  promoted: [
+    /^error: Note-mac-universal\.zip: url: Is a file of 1\.0\.14/m,
+    /^stopped: .+\(8 errors: --force publishes all the same\)$/m,
+  ],
+};
+const OF_A_WARNING: Case = {
+  ...{ version: '1.0.15', host: HOST, files: ['Note-universal.dmg', 'Note-1.0.15-delta.nupkg'] },
+  ...{ before: {}, settings: { defaultRollout: 100 } },
+  ...{ expected: ['warning artifacts'], passedOver: ['Note-1.0.15-delta.nupkg'] },
+  promoted: [/^promoted: /m],
+};
+/** A channel for each way in; what is tried alone and the webhook are on `stable`. */
+const CHANNELS = ['stable', 'posted', 'built', 'imported', 'promoted'];
 
 serviceSuite('findings', (node) => {
   const shell = new PublisherShell(node);
   const call = (query: string, more: Json = {}, path = 'releases') => {
     const name = { app: shell.tenant.app, channel: 'stable', version: '1.0.15' };
-    const body = { ...name, artifacts: [FILE], ...more };
+    const body = { ...name, artifacts: [ARTIFACT], ...more };
     return manage(node, shell.tenant, 'POST', `${path}${query}`, body);
   };
   const namesIn = (findings: unknown) =>
     (findings as Finding[]).map(({ severity, path }) => `${severity} ${path}`);
 
-  it('every way in tells the file of an earlier version that is stored (§23.8)', async () => {
+  async function prepare({ before, settings }: Case): Promise<void> {
     const { app } = shell.tenant;
-    const before = { artifacts: [{ ...FILE, url: 'https://dl.example.com/14/a.zip' }] };
-    await admin(node, 'POST', 'channels', { app, name: 'late' });
-    for (const channel of ['stable', 'beta', 'late']) {
-      await publish(node, shell.tenant, '1.0.14', { ...before, channel });
+    for (const name of CHANNELS) {
+      if (name !== 'stable') await admin(node, 'POST', 'channels', { app, name });
+      for (const [version, artifacts] of Object.entries(before)) {
+        await call('', { channel: name, version, artifacts, rollout: 30 });
+      }
+      expect((await admin(node, 'PATCH', 'channels', { app, name, ...settings })).status).toBe(200);
     }
-    const error = 'error artifacts.0.sha256';
-    const tried = await call('?dryRun=true');
-    expect(namesIn(tried.body?.findings)).toEqual([error]);
-    const posted = await call('?findings=true', { channel: 'beta' });
-    expect([posted.status, posted.body?.findings]).toEqual([201, tried.body?.findings]);
+  }
 
-    const place = ['--app', app, '--channel', 'stable', '--json'];
-    const stopped = async (...args: readonly string[]) =>
-      JSON.parse((await shell.sluice([...args, ...place])).stdout) as Json & { releases: Json[] };
-    const file = shell.write(MAC, 'content');
-    const version = ['--version', '1.0.15'];
-    const published = await stopped('release', 'publish', file, ...version, '--url-base', HOST);
-    expect(published.outcome).toBe('stopped');
-    expect(namesIn(published.findings)).toContain(error);
-    const told = { tag_name: 'v1.0.15', draft: false, prerelease: false };
-    const assets = [asset(MAC, { browser_download_url: FILE.url, digest: `sha256:${SUM}` })];
-    const listed = JSON.stringify([{ ...told, created_at: '2026-01-01T00:00:00Z', assets }]);
-    const imported = await stopped('import', '--github-json', shell.write('releases.json', listed));
-    expect(namesIn(imported.releases[0]?.findings)).toEqual([error]);
+  async function sluice(channel: string, ...args: readonly string[]): Promise<Json> {
+    const place = ['--app', shell.tenant.app, '--channel', channel, '--json'];
+    return JSON.parse((await shell.sluice([...args, ...place])).stdout) as Json;
+  }
+
+  function byCommand({ version, host, files }: Case): Promise<Json> {
+    const paths = files.map((name) => shell.write(name, name));
+    const more = ['--version', version, '--url-base', host];
+    return sluice('built', 'release', 'publish', ...paths, ...more);
+  }
+
+  const assetsOf = ({ files, host }: Case) =>
+    files.map((name) =>
+      asset(name, { browser_download_url: `${host}/${name}`, digest: `sha256:${sumOf(name)}` }),
+    );
+
+  async function byImport(each: Case): Promise<Json> {
+    const tag = { tag_name: `v${each.version}`, draft: false, prerelease: false };
+    const listed = [{ ...tag, created_at: '2026-01-01T00:00:00Z', assets: assetsOf(each) }];
+    const file = shell.write('releases.json', JSON.stringify(listed));
+    const more = ['--github-json', file, '--rollout', String(each.settings.defaultRollout)];
+    return ((await sluice('imported', 'import', ...more)).releases as [Json])[0];
+  }
+
+  async function byWebhook(each: Case): Promise<Json | undefined> {
     const hook = await enableWebhook(node, shell.tenant);
-    const { body } = await deliver(node, hook, releaseEvent('v1.0.15', { assets }));
-    expect(body).toMatchObject({ outcome: 'created' });
-    const [found] = (tried.body as { findings: [Finding] }).findings;
-    expect(body?.reason).toContain(`${MAC}: sha256: ${found.message}`);
+    const event = releaseEvent(`v${each.version}`, { assets: assetsOf(each) });
+    return (await deliver(node, hook, event)).body;
+  }
 
-    const way = ['--app', app, '--from', 'beta', '--to', 'late', ...version];
-    const promote = ['release', 'promote', ...way];
-    const refused = await shell.sluice(promote);
-    expect([refused.code, refused.stderr]).toEqual([1, '']);
-    expect(refused.stdout).toMatch(/^error: Note-mac-universal\.zip: sha256: /m);
-    expect(refused.stdout).toMatch(/^stopped: .+\(1 error: --force publishes all the same\)$/m);
-    expect(await shell.json(...promote, '--force')).toMatchObject({
-      ...{ outcome: 'promoted', release: { channel: 'late' }, findings: [{ severity: 'error' }] },
+  it.each([
+    ['full of faults', FULL_OF_FAULTS],
+    ['with a warning', OF_A_WARNING],
+  ])('a release %s: every way in finds the same (§23.8)', async (_, each) => {
+    const { version, host, files, expected, passedOver } = each;
+    await prepare(each);
+    const targets = classifyAssets(files);
+    const artifacts = files.flatMap((name, index) => {
+      const file = { url: `${host}/${name}`, sha256: sumOf(name) };
+      return targets[index] === undefined ? [] : [{ ...targets[index], ...file }];
     });
+    const tried = await call('?dryRun=true', { version, artifacts });
+    expect(namesIn(tried.body?.findings)).toEqual(expected);
+    const textsOf = (findings: unknown) =>
+      (findings as Finding[]).map((one) => findingText(one, artifacts)).toSorted();
+    const texts = textsOf(tried.body?.findings);
+    const isStopped = expected.some((finding) => finding.startsWith('error'));
+
+    const posted = await call('?findings=true', { version, artifacts, channel: 'posted' });
+    expect([posted.status, posted.body?.findings]).toEqual([201, tried.body?.findings]);
+    const built = await byCommand(each);
+    expect(textsOf(built.findings)).toEqual(expect.arrayContaining(texts));
+    expect(built.outcome).toBe(isStopped ? 'stopped' : 'published');
+    expect((built.passedOver as { file: string }[]).map(({ file }) => basename(file))).toEqual(
+      passedOver,
+    );
+    const imported = await byImport(each);
+    expect(textsOf(imported.findings)).toEqual(texts);
+    expect(imported.outcome).toMatch(isStopped ? /^stopped/ : /^published$/);
+    expect(imported.passedOver ?? []).toEqual(passedOver);
+    const announced = await byWebhook(each);
+    expect(announced?.outcome).toBe('created');
+    for (const text of [...texts, ...passedOver]) expect(announced?.reason).toContain(text);
+
+    // `sluice release promote` stops at an error as well, and goes on with --force.
+    const way = ['--app', shell.tenant.app, '--from', 'posted', '--to', 'promoted'];
+    const args = ['release', 'promote', ...way, '--version', version];
+    const { code, stdout, stderr } = await shell.sluice(args);
+    expect([code, stderr]).toEqual([isStopped ? 1 : 0, '']);
+    for (const words of each.promoted) expect(stdout).toMatch(words);
+    if (!isStopped) return;
+    const forced = await shell.json(...args, '--force');
+    expect([forced.outcome, namesIn(forced.findings)]).toEqual(['promoted', expected]);
   });
 
-  it('`findings=true` refuses nothing, and tells a repeated call the same (§11.18, §23.8)', async () => {
-    expectError(await call('?findings=yes'), 400, 'findings: Must be one of true, false');
+  it('`findings=true` refuses nothing, a repeated call and one that waits neither (§11.18, §23.8, §33.1)', async () => {
+    for (const value of ['', 'yes', 'TRUE', '1']) {
+      const wrong = 'findings: Must be one of true, false';
+      expectError(await call(`?findings=${value}`), 400, wrong);
+    }
     expect((await call('?findings=false')).body).not.toHaveProperty('findings');
     const isThere = 'Version already exists on this app and channel';
     expectError(await call('?findings=true'), 409, isThere);
@@ -83,27 +183,20 @@ serviceSuite('findings', (node) => {
     const paused = { path: 'from', severity: 'warning', message: 'It is paused on stable' };
     expect([promoted.status, promoted.body?.findings]).toEqual([201, [paused]]);
 
-    const body = {
-      app: shell.tenant.app,
-      channel: 'stable',
-      version: '1.0.16',
-      artifacts: [IMAGE],
-    };
+    const place = { app: shell.tenant.app, channel: 'stable' };
+    const body = { ...place, version: '1.0.16', artifacts: [IMAGE] };
     const headers = { authorization: `Bearer ${shell.tenant.secret}`, 'idempotency-key': 'once' };
     const repeat = () => send(node, 'POST', '/api/v1/releases?findings=true', { body, headers });
     const [first, again] = [await repeat(), await repeat()];
     expect(namesIn(first.body?.findings)).toEqual(['warning artifacts']);
     expect(again).toMatchObject({ status: 201, body: first.body });
-  });
 
-  it('a call that waits for an approval is told as well (§23.8, §33.1)', async () => {
+    const other = { ...IMAGE, url: `${HOST}/other.dmg` };
     const settings = { app: shell.tenant.app, name: 'stable', approvals: 'one' };
     await admin(node, 'PATCH', 'channels', settings);
-    const { status, body } = await call('?findings=true', { artifacts: [IMAGE] });
-    expect([status, namesIn(body?.findings)]).toEqual([
-      202,
-      ['warning channel', 'warning artifacts'],
-    ]);
+    const waiting = await call('?findings=true', { version: '1.0.17', artifacts: [other] });
+    const asked = ['warning channel', 'warning artifacts'];
+    expect([waiting.status, namesIn(waiting.body?.findings)]).toEqual([202, asked]);
   });
 
   it('settings tell of a minimum version that not every device is offered (§11.25)', async () => {
@@ -112,20 +205,15 @@ serviceSuite('findings', (node) => {
       const answer = await admin(node, 'PATCH', 'channels', { app: tenant.app, name, ...change });
       expect(answer.status).toBe(200);
       const findings = answer.body?.findings as [Finding] | undefined;
-      const about = /\S+ is at \d+ %/;
-      return (
-        findings && [
-          ...namesIn(findings),
-          ...findings.map(({ message }) => about.exec(message)?.[0]),
-        ]
-      );
+      if (findings === undefined) return undefined;
+      const [words] = /\S+ is at \d+ %/.exec(findings[0].message) ?? [];
+      return [...namesIn(findings), words];
     };
     await publish(node, tenant, '1.0.0');
     const artifacts = [{ ...ARTIFACT, url: 'https://dl.example.com/2/app.AppImage' }];
     await publish(node, tenant, '2.0.0', { rollout: 30, artifacts });
-    const unmet = (percent: number) => [
-      ...['warning minimumSupportedVersion', `2.0.0 is at ${percent} %`],
-    ];
+    const path = 'warning minimumSupportedVersion';
+    const unmet = (percent: number) => [path, `2.0.0 is at ${percent} %`];
     expect(await set({ minimumSupportedVersion: '1' })).toBeUndefined();
     expect(await set({ minimumSupportedVersion: '2' })).toEqual(unmet(30));
     expect(await set({ defaultRollout: 10 })).toEqual(unmet(30));

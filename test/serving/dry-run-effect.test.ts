@@ -2,6 +2,7 @@
 // hundreds of devices that it is what asking for each of them before and after says.
 
 import { expect, it } from 'vitest';
+import type { EffectMove } from '../../src/contract/dry-run.ts';
 import { failUntil, isFailure } from '../../src/contract/failure.ts';
 import { decide } from '../../src/domain/decision/decide.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
@@ -41,63 +42,48 @@ async function effectOn(devices: readonly SampledDevice[], before: Releases, aft
   const measured = await measure(meter, before, after);
   if (isFailure(measured)) throw new Error(measured.message);
   const { moves, ...effect } = measured.effect;
-  const named = moves.map(({ from, to, devices }) => [`${from} > ${to}`, devices]);
-  return { ...effect, moves: Object.fromEntries(named) as Record<string, number> };
+  return { ...effect, moves: moves.map(moveText) };
+}
+
+/** Returns `1.0.0 > 1.1.0 (20)`, without the number of a single device. */
+function moveText({ from, to, devices }: EffectMove): string {
+  return `${from} > ${to}${devices === 1 ? '' : ` (${devices})`}`;
 }
 
 const [OLD, NEW] = [release('1.0.0'), release('1.1.0')];
 const PAUSED = release('1.1.0', { status: 'paused' });
 const BACK = release('1.1.0', { status: 'rolled_back', artifacts: [] });
+const DOWN = ['1.1.0 > null', '1.1.0 > 1.0.0', '1.1.0 > 1.0.5'];
 const FLEET = [
   ...[deviceOf(1), deviceOf(2, { version: '1.1.0' }), deviceOf(3, { version: '0.9.0' })],
   ...[deviceOf(4, { platform: 'windows' }), deviceOf(5, { channel: 'beta' })],
 ];
 
-it.each<[what: string, Releases, Releases, moves: object, gain: number[], lose: number[]]>([
-  ['a release', [], [NEW], { 'null > 1.1.0': 2, '1.0.5 > 1.1.0': 1 }, [1, 3], []],
-  [
-    'a release above another',
-    [OLD],
-    [OLD, NEW],
-    { 'null > 1.1.0': 1, '1.0.0 > 1.1.0': 1, '1.0.5 > 1.1.0': 1 },
-    [1],
-    [],
-  ],
-  [
-    'a pause',
-    [OLD, NEW],
-    [OLD, PAUSED],
-    { '1.1.0 > null': 1, '1.1.0 > 1.0.0': 1, '1.1.0 > 1.0.5': 1 },
-    [],
-    [1],
-  ],
-  [
-    'a rollback',
-    [OLD, NEW],
-    [OLD, BACK],
-    { 'null > 1.0.0': 1, '1.1.0 > null': 1, '1.1.0 > 1.0.0': 1, '1.1.0 > 1.0.5': 1 },
-    [2],
-    [1],
-  ],
+it.each<[what: string, Releases, Releases, moves: string[], gain: string[], lose: string[]]>([
+  ['release', [], [NEW], ['null > 1.1.0 (2)', '1.0.5 > 1.1.0'], ['device-1', 'device-3'], []],
+  ['pause', [OLD, NEW], [OLD, PAUSED], DOWN, [], ['device-1']],
+  ['rollback', [OLD, NEW], [OLD, BACK], [...DOWN, 'null > 1.0.0'], ['device-2'], ['device-1']],
 ])(
-  '%s moves the devices that it has a file for, those of followers too (§24.1)',
+  'a %s moves the devices that it has a file for, those of followers too (§24.1)',
   async (...row) => {
     const [, before, after, moves, gain, lose] = row;
-    const namesOf = (indexes: number[]) => indexes.map((index) => `device-${index}`);
-    expect(await effectOn(FLEET, before, after)).toMatchObject({
-      ...{ devices: 5, isEstimate: false, gain: gain.length, lose: lose.length, moves },
-      examples: { gain: namesOf(gain), lose: namesOf(lose) },
+    const effect = await effectOn(FLEET, before, after);
+    expect(effect.moves.toSorted()).toEqual(moves.toSorted());
+    expect(effect).toMatchObject({
+      ...{ devices: 5, isEstimate: false, gain: gain.length, lose: lose.length },
+      examples: { gain, lose },
     });
   },
 );
 
 it('the effect on 300 devices is what asking for each of them before and after says (§24.1)', async () => {
   const ring = { targets: targeting({ matchLabels: { ring: ['a'] } }) };
+  const paused = release('1.3.0', { ...ring, status: 'paused' });
   const states: readonly Releases[] = [
     [NEW, release('1.2.0', { rolloutPct: 50 }), release('1.3.0', ring)],
     [NEW, release('1.2.0', { rolloutPct: 80 }), release('1.3.0', ring)],
-    [NEW, release('1.2.0', { rolloutPct: 80 }), release('1.3.0', { ...ring, status: 'paused' })],
-    [NEW, release('1.2.0', { status: 'rolled_back' }), release('1.3.0', { status: 'paused' })],
+    [NEW, release('1.2.0', { rolloutPct: 80 }), paused],
+    [NEW, release('1.2.0', { status: 'rolled_back' }), paused],
   ];
   const devices = Array.from({ length: 300 }, (_, index) =>
     deviceOf(index, {
@@ -106,24 +92,27 @@ it('the effect on 300 devices is what asking for each of them before and after s
       labels: new Map([['ring', ['a', 'b', 'c'][index % 3] ?? '']]),
     }),
   );
+  const askAll = (releases: Releases) =>
+    devices.map(({ deviceId, version, platform, labels }) => {
+      const plan = planOf(catalog(releases), fields(String(version), platform));
+      const { candidate } = decide(plan, device(deviceId, Object.fromEntries(labels)));
+      return candidate?.release.source.version ?? null;
+    });
   for (const [index, after] of states.slice(1).entries()) {
-    const before = states[index] ?? [];
-    const moves = new Map<string, number>();
-    for (const { deviceId, version, platform, labels } of devices) {
-      const [from, to] = [before, after].map((releases) => {
-        const plan = planOf(catalog(releases), fields(String(version), platform));
-        const { candidate } = decide(plan, device(deviceId, Object.fromEntries(labels)));
-        return candidate?.release.source.version ?? null;
-      });
-      const move = `${from} > ${to}`;
-      if (from !== to) moves.set(move, (moves.get(move) ?? 0) + 1);
+    const [was, is] = [askAll(states[index] ?? []), askAll(after)];
+    const moved = was.flatMap((from, at) => (from === is[at] ? [] : [[from, is[at]] as const]));
+    expect(moved.length).toBeGreaterThan(0);
+    const counts = new Map<string, EffectMove>();
+    for (const [from, to] of moved) {
+      const { devices = 0 } = counts.get(`${from} ${to}`) ?? {};
+      counts.set(`${from} ${to}`, { from, to: to ?? null, devices: devices + 1 });
     }
-    const counted = (fits: RegExp) =>
-      [...moves].reduce((sum, [move, count]) => sum + (fits.test(move) ? count : 0), 0);
-    expect(moves.size).toBeGreaterThan(0);
-    expect(await effectOn(devices, before, after)).toMatchObject({
-      ...{ devices: 300, isEstimate: false, moves: Object.fromEntries(moves) },
-      ...{ gain: counted(/^null/), lose: counted(/null$/) },
+    const effect = await effectOn(devices, states[index] ?? [], after);
+    expect(effect.moves.toSorted()).toEqual([...counts.values()].map(moveText).sort());
+    expect(effect).toMatchObject({
+      ...{ devices: 300, isEstimate: false },
+      gain: moved.filter(([from]) => from === null).length,
+      lose: moved.filter(([, to]) => to === null).length,
     });
   }
 });
