@@ -1,6 +1,6 @@
-// Tests the bodies of publishing, serving control, promotion, withdrawal and plans: what of them is kept as it
-// was given, and that whatever is wrong is refused with the name of its field (docs/contract.md 2.1, 2.3, 4.1,
-// 4.3, 27).
+// Tests the bodies of publishing, serving control, promotion, withdrawal and plans: what of them is kept as
+// it was given, and that whatever is wrong is refused with the name of its field (docs/contract.md 2.1, 2.3,
+// 4.1, 4.3, 27).
 
 import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';

@@ -1,6 +1,6 @@
 // Tests dry runs over HTTP: what they answer, that they are refused as the call would be, and that they write
-// nothing (docs/contract.md 23, 24, 27.10 to 27.12). What they find and count is tested in test/domain/release,
-// test/domain/rollout and test/serving/dry-run-effect.test.ts.
+// nothing (docs/contract.md 23, 24, 27.10 to 27.12). What they find and count is tested in
+// test/domain/release, test/domain/rollout and test/serving/dry-run-effect.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';
 import type { Effect, Finding } from '../../src/contract/dry-run.ts';
@@ -113,7 +113,7 @@ serviceSuite('a dry run', (node) => {
     });
   });
 
-  it('of serving control answers the serving state and what moves, for followers too (§23.4, §24.1)', async () => {
+  it('of serving control answers the serving state, and what moves on followers too (§23.4, §24.1)', async () => {
     const paused = await tryOf('PATCH', 'releases', { status: 'paused' });
     expect(paused).toMatchObject({
       release: { version: '1.2.0', status: 'paused' },

@@ -1,5 +1,5 @@
-// Tests the explanation of decisions for programs over HTTP (docs/contract.md 4.20). What counts of the query is
-// tested in test/serving/explain-decision.test.ts, and each reason in test/domain/decision.
+// Tests the explanation of decisions for programs over HTTP (docs/contract.md 4.20). What counts of the query
+// is tested in test/serving/explain-decision.test.ts, and each reason in test/domain/decision.
 
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

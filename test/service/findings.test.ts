@@ -1,6 +1,6 @@
-// Tests where findings are told beside a release, and that every way in finds the same: in the answer of what
-// publishes, and in that to a change of a channel's settings (docs/contract.md 11.25, 18.4, 23). Each finding is
-// tested in test/domain/release/finding.
+// Tests that every way in finds the same in a release, and where findings are told beside it: in the answer
+// of what publishes, and in that to a change of a channel's settings (docs/contract.md 11.25, 18.4, 23). Each
+// finding is tested in test/domain/release/finding.
 
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
@@ -169,7 +169,7 @@ serviceSuite('findings', (node) => {
     expect([forced.outcome, namesIn(forced.findings)]).toEqual(['promoted', expected]);
   });
 
-  it('`findings=true` refuses nothing, a repeated call and one that waits neither (§11.18, §23.8, §33.1)', async () => {
+  it('`findings=true` refuses nothing, and works for calls that are repeated or wait (§11.18, §23.8)', async () => {
     for (const value of ['', 'yes', 'TRUE', '1']) {
       const wrong = 'findings: Must be one of true, false';
       expectError(await call(`?findings=${value}`), 400, wrong);

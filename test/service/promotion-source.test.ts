@@ -1,5 +1,5 @@
-// Tests that no promotion offers to another channel's devices what was stopped on its own, unless the call says
-// how far it goes (docs/contract.md 11.17, 23.3).
+// Tests that no promotion offers to another channel's devices what was stopped on its own, unless the call
+// says how far it goes (docs/contract.md 11.17, 23.3).
 
 import { beforeAll, expect, it } from 'vitest';
 import type { Json } from '../support/published.ts';

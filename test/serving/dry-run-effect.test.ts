@@ -1,5 +1,5 @@
-// Tests the effect of a change on a fleet (docs/contract.md 24): a table of changes with what they move, and for
-// hundreds of devices that it is what asking for each of them before and after says.
+// Tests the effect of a change on a fleet (docs/contract.md 24): a table of changes with what they move, and
+// for hundreds of devices that it is what asking for each of them before and after says.
 
 import { expect, it } from 'vitest';
 import type { EffectMove } from '../../src/contract/dry-run.ts';

@@ -23,7 +23,7 @@ function at(version: string, parts: Partial<SnapshotRelease> = {}): SnapshotRele
   return release(version, { artifacts, ...parts });
 }
 
-/** Explains by a query to an app with these releases on `stable`, which `beta` follows, and with one of beta. */
+/** Explains by a query to an app with these releases on `stable`, which `beta` follows; beta has 1.9.0. */
 async function explain(query: string, ...stable: readonly SnapshotRelease[]): Promise<unknown> {
   const followed = stable.map((each) => ({ ...each, followed: true }));
   const own = at('1.9.0', { status: 'deprecated' });

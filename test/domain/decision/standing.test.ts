@@ -1,5 +1,5 @@
-// Tests the standing of releases and channels (docs/contract.md 4.17): one table of channels with the state of
-// each release in words. Devices of every kind ask each channel, and are offered what its standing says.
+// Tests the standing of releases and channels (docs/contract.md 4.17): one table of channels with the state
+// of each release in words. Devices of every kind ask each channel, and are offered what its standing says.
 
 import { describe, expect, it } from 'vitest';
 import { servingText } from '../../../src/console/format/serving.ts';
