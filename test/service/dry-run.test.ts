@@ -63,7 +63,7 @@ serviceSuite('a dry run', (node) => {
       return { deviceId, version, channel: 'stable', platform: 'linux', arch: 'x86_64', ...more };
     };
     const early = (_: unknown, index: number) =>
-      deviceOf(`${index}`, '0.9.0', { channel: 'early' });
+      deviceOf(`early-${index}`, '0.9.0', { channel: 'early' });
     const devices = [
       ...[deviceOf('a', '1.0.0', { labels: { ring: 'x' } }), deviceOf('b', '1.2.0')],
       ...[deviceOf('c', '1.1.0'), deviceOf('d', '1.0.0', { platform: 'windows' })],

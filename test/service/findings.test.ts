@@ -169,7 +169,7 @@ serviceSuite('findings', (node) => {
     expect([forced.outcome, namesIn(forced.findings)]).toEqual(['promoted', expected]);
   });
 
-  it('`findings=true` refuses nothing, and works for calls that are repeated or wait (§11.18, §23.8)', async () => {
+  it('`findings=true` refuses nothing, and counts when a call repeats or waits (§11.18, §23.8, §33.1)', async () => {
     for (const value of ['', 'yes', 'TRUE', '1']) {
       const wrong = 'findings: Must be one of true, false';
       expectError(await call(`?findings=${value}`), 400, wrong);

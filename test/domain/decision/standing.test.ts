@@ -134,6 +134,7 @@ const CHANNELS: Readonly<Record<string, string>> = {
   '1.0.0 for-ring, 2.0.0': '2.0.0 serving; 1.0.0 superseded by 2.0.0; serves 2.0.0',
   '1.0.0, 2.0.0 for-ring 50%': '2.0.0 rolling out; 1.0.0 serving; serves 1.0.0',
   '1.0.0 for-darwin': '1.0.0 for nobody yet; serves nothing',
+  '1.0.0 for-darwin, 2.0.0': '2.0.0 serving; 1.0.0 for nobody yet; serves 2.0.0',
   '1.0.0, 2.0.0 from-1.5': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
   '1.0.0, 2.0.0 below-0.2': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
   '1.0.0, 2.0.0 for-0.9': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
