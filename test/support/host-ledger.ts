@@ -14,39 +14,50 @@ import {
   joinEvents,
 } from '../../src/domain/release/host/host-release.ts';
 import { judgeRetraction, rememberRetraction } from '../../src/domain/release/host/retraction.ts';
-import type { Announced } from '../../src/store/console-ledger.ts';
+import type { Announced, HostRepository } from '../../src/store/console-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { NewArtifact, ReleaseName } from '../../src/store/ledger-terms.ts';
 
-type Standing = StandingRelease<NewArtifact>;
+type Standing = StandingRelease<NewArtifact> & { readonly version: string };
 type Memory = HostMemory<NewArtifact>;
 
-/** Releases of the channels `stable` and `beta`, by version. */
+/** Releases of channels, by version. */
 export class HostLedger {
-  readonly channels = new Map(
-    ['stable', 'beta'].map((name) => [name, new Map<string, Standing>()] as const),
-  );
+  readonly channels: ReadonlyMap<string, Map<string, Standing>>;
+  /** Repositories that were to be bound, each of which was. */
+  readonly bound: HostRepository[] = [];
   private readonly memories = new Map<string, Memory>();
   private readonly now: () => number;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, channels: readonly string[] = ['stable', 'beta']) {
     this.now = now;
+    this.channels = new Map(channels.map((name) => [name, new Map<string, Standing>()]));
   }
 
   /** Marks every release that is published as offered. */
   offer(): void {
+    this.change((release) => (release.status === 'published' ? { offered: true } : {}));
+  }
+
+  /** Changes every release on every channel. */
+  change(partsOf: (release: Standing) => Partial<Standing>): void {
     for (const releases of this.channels.values()) {
       for (const [version, release] of releases) {
-        if (release.status === 'published') releases.set(version, { ...release, offered: true });
+        releases.set(version, { ...release, ...partsOf(release) });
       }
     }
   }
 
   /** This object in the type of the whole port. */
   get port(): Ledger {
-    const { announceRelease, retractRelease } = this;
-    return { announceRelease, retractRelease } as unknown as Ledger;
+    const { announceRelease, retractRelease, bindRepository } = this;
+    return { announceRelease, retractRelease, bindRepository } as unknown as Ledger;
   }
+
+  private readonly bindRepository: Ledger['bindRepository'] = async (_, repository) => {
+    this.bound.push(repository);
+    return repository;
+  };
 
   private readonly announceRelease: Ledger['announceRelease'] = async (_, announced) => {
     const { name, host, holdOf } = announced;
@@ -58,6 +69,10 @@ export class HostLedger {
     const standing = releases.get(version);
     const step = standing ? takeNext(standing, memory, announced) : takeFirst(memory, announced);
     const answer = (value: Announced) => ({ value, changed: [] });
+    const store = (release: Standing): Release => {
+      releases.set(version, release);
+      return releaseOf(name, release);
+    };
     switch (step.step) {
       case 'refuse':
         return answer({ outcome: 'over' });
@@ -69,28 +84,26 @@ export class HostLedger {
         const status = hold === null ? 'published' : 'paused';
         const fresh = { isAnnounced: true, offered: false, isRetracted: false } as const;
         const { host: known, artifacts, notes } = step;
-        releases.set(version, { ...fresh, status, hold, host: known, artifacts, notes });
-        return answer({ outcome: 'created', release: RELEASE });
+        const content = { version: announced.version, host: known, artifacts, notes };
+        return answer({
+          outcome: 'created',
+          release: store({ ...fresh, status, hold, ...content }),
+        });
       }
-      case 'leave':
-        if (standing) releases.set(version, { ...standing, host: step.host });
-        return answer({ outcome: 'left', release: RELEASE, left: step.left });
+      case 'leave': {
+        if (standing === undefined) throw new Error('nothing stands that could be left alone');
+        const release = store({ ...standing, host: step.host });
+        return answer({ outcome: 'left', release, left: step.left });
+      }
       case 'change': {
         const { status, isRetracted, host: known, artifacts, notes, isMadeAnew } = step;
         if (standing === undefined) throw new Error('nothing stands that could change');
         const hold = status === 'published' ? null : standing.hold;
         const content = { host: known, artifacts, notes };
-        releases.set(version, { ...standing, status, hold, isRetracted, ...content });
+        const release = store({ ...standing, status, hold, isRetracted, ...content });
         const before = { status: standing.status, artifacts: standing.artifacts.length };
         const { hasNewFiles, hasNewNotes } = step;
-        const told = {
-          release: RELEASE,
-          before,
-          isMadeAnew,
-          isRetracted,
-          hasNewFiles,
-          hasNewNotes,
-        };
+        const told = { release, before, isMadeAnew, isRetracted, hasNewFiles, hasNewNotes };
         return answer({ outcome: 'changed', ...told });
       }
     }
@@ -118,11 +131,14 @@ export class HostLedger {
 }
 
 const NOTHING: Memory = { deletedAt: null, publishedAt: null, retractedAt: null, files: null };
-/** Release of an answer, of which nothing is read here. */
-const RELEASE: Release = {
-  ...{ id: 'rel', app: 'app', channel: 'stable', version: '1.0.0', notes: '' },
-  ...{ status: 'published', rolloutPct: 100, createdAt: '', artifacts: [] },
-};
+
+/** Returns a release as answers contain it: without the checksums that the code host sent. */
+function releaseOf({ channel }: ReleaseName, release: Standing): Release {
+  const { version, notes, status } = release;
+  const artifacts = release.artifacts.map(({ digest: _, ...artifact }) => artifact);
+  const fixed = { id: 'rel', app: 'notes', rolloutPct: 100, createdAt: '' };
+  return { ...fixed, channel, version, notes, status, artifacts };
+}
 
 function keyOf({ channel, canonicalVersion }: ReleaseName, { provider, id }: HostRelease): string {
   return `${channel} ${canonicalVersion} ${provider} ${id}`;

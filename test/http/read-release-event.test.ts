@@ -1,0 +1,139 @@
+// Tests what is read from the body of a delivery, and which bodies are refused (docs/contract.md 18.9, 18.10).
+
+import { describe, expect, it } from 'vitest';
+import { fail } from '../../src/contract/failure.ts';
+import { readReleaseEvent, readRepository } from '../../src/http/webhook/read-release-event.ts';
+import type { ReleaseEvent } from '../../src/publishing/receive-release.ts';
+import { giteaAsset, giteaEvent } from '../support/gitea.ts';
+import { asset, recordedPayloads, releaseEvent } from '../support/github.ts';
+import type { Json } from '../support/published.ts';
+
+const FORM = 'Application/X-WWW-Form-Urlencoded; charset=utf-8';
+const RECORDED = recordedPayloads('release').map(({ action, release }) => [action, release]);
+
+/** Reads an event from JSON and from a form, which must be the same. */
+function read(payload: unknown): ReleaseEvent {
+  const json = JSON.stringify(payload);
+  const event = readReleaseEvent(Buffer.from(json), 'application/json');
+  const form = Buffer.from(new URLSearchParams({ payload: json }).toString());
+  expect(readReleaseEvent(form, FORM)).toEqual(event);
+  if ('failure' in event) throw new Error(event.message);
+  return event;
+}
+
+describe('an event', () => {
+  it("of GitHub's recorded payloads is read: archives of the source are no assets", () => {
+    const read17 = { id: 17372790, tag: '0.0.1', notes: '', isDraft: false, assets: [] };
+    const events = recordedPayloads('release').map((payload) => read(payload));
+    expect(RECORDED).toHaveLength(13);
+    for (const [index, event] of events.entries()) {
+      const action = RECORDED[index]?.[0];
+      expect(event).toMatchObject({ ...read17, action, isPrerelease: action === 'prereleased' });
+      expect(RECORDED[index]?.[1]).toHaveProperty('zipball_url');
+    }
+  });
+
+  it('of GitHub and of Gitea is read with its files, times and repository', () => {
+    const more = { id: 1, updated_at: '2026-02-02T00:00:00Z', body: 'a+b & c=d%20 ✓\r\n"größe"' };
+    const assets = [
+      asset('a', { digest: `sha256:${'AB'.repeat(32)}`, created_at: '2026-02-01T00:00:00Z' }),
+      asset('b', { size: 0, state: 'starter', digest: null }),
+    ];
+    const changes = { tag_name: { from: 'v0' } };
+    const github = { ...releaseEvent('v1', { ...more, assets }), changes };
+    const base = 'https://github.com/acme/notes/releases/download/x';
+    expect(read(github)).toEqual({
+      ...{ action: 'published', tag: 'v1', formerTag: 'v0', id: 1, isPrivate: false },
+      ...{ changedAt: '2026-02-02T00:00:00.000Z', publishedAt: '2019-05-15T15:20:53.000Z' },
+      repository: { id: 186853002, name: 'Codertocat/Hello-World' },
+      ...{ isDraft: false, isPrerelease: false, notes: 'a+b & c=d%20 ✓\r\n"größe"' },
+      assets: [
+        {
+          ...{ name: 'a', url: `${base}/a`, size: 1234, digest: 'ab'.repeat(32) },
+          ...{ isUploaded: true, createdAt: '2026-02-01T00:00:00.000Z' },
+        },
+        {
+          ...{ name: 'b', url: `${base}/b`, size: 0, digest: undefined },
+          ...{ isUploaded: false, createdAt: undefined },
+        },
+      ],
+    });
+    const gitea = giteaEvent('updated', 'v1', { assets: [giteaAsset('a')] }, { private: true });
+    expect(read(gitea)).toMatchObject({
+      ...{
+        action: 'updated',
+        id: 12,
+        changedAt: undefined,
+        publishedAt: '2026-02-01T10:00:00.000Z',
+      },
+      ...{ isPrivate: true, repository: { id: 5, name: 'acme/notes' } },
+      assets: [{ size: 1234, digest: undefined, isUploaded: true }],
+    });
+  });
+
+  it.each([
+    ...[null, undefined, '', 'sha256:', `sha256:${'ab'.repeat(31)}`, 'ab'.repeat(32)],
+    ...[`sha256:${'ab'.repeat(32)}\n`, `sha256:${'xy'.repeat(32)}`, `sha512:${'ab'.repeat(64)}`],
+  ])('has a file without a sum where the digest is none: %j (§18.10)', (digest) => {
+    expect(read(releaseEvent('v1', { assets: [asset('a', { digest })] })).assets).toMatchObject([
+      { name: 'a', digest: undefined },
+    ]);
+  });
+});
+
+describe('a body that is no release event', () => {
+  const of = (release: Json) => releaseEvent('v1', release);
+  const ofFile = (file: Json) => of({ assets: [asset('a'), asset('b', file)] });
+  const time = 'Must be an RFC 3339 time';
+  it.each<[message: string, payload: unknown]>([
+    ['Invalid JSON body', '{'],
+    ['Invalid JSON body', ''],
+    ['body: Expected an object', []],
+    ['action: Required', { release: of({}).release }],
+    ['release: Required', { action: 'published' }],
+    ['changes.tag_name: Expected an object', { ...of({}), changes: { tag_name: 'v1' } }],
+    ['release.id: Expected a number', of({ id: 'x' })],
+    ['release.tag_name: Expected a string', of({ tag_name: 7 })],
+    ['release.draft: Required', of({ draft: undefined })],
+    ['release.prerelease: Expected a boolean', of({ prerelease: 'no' })],
+    ['release.body: Expected a string', of({ body: 7 })],
+    [`release.updated_at: ${time}`, of({ updated_at: 'yesterday' })],
+    [`release.updated_at: ${time}`, of({ updated_at: 1 })],
+    [`release.published_at: ${time}`, of({ published_at: 'today' })],
+    ['release.assets: Expected an array', of({ assets: {} })],
+    [`release.assets.1.created_at: ${time}`, ofFile({ created_at: 'today' })],
+    ['release.assets.1.size: Must be at least 0', ofFile({ size: -1 })],
+    [
+      'release.assets.1.browser_download_url: Must be an absolute http(s) URL',
+      ofFile({ browser_download_url: '/x' }),
+    ],
+  ])('is refused with its field: %s', (message, payload) => {
+    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+    expect(readReleaseEvent(Buffer.from(text), undefined)).toEqual(fail('invalid', message));
+  });
+
+  it.each([
+    ['payload: Required', 'a=b'],
+    ['payload: Invalid JSON', 'payload=%7B'],
+  ])('is refused as a form: %s', (message, form) => {
+    expect(readReleaseEvent(Buffer.from(form), FORM)).toEqual(fail('invalid', message));
+  });
+});
+
+describe('the repository of an event (§18.24)', () => {
+  it.each([
+    [
+      { id: 7, full_name: 'acme/notes' },
+      { id: 7, name: 'acme/notes' },
+    ],
+    [{ full_name: 'acme/notes' }, { id: null, name: 'acme/notes' }],
+    [
+      { id: 7, full_name: 'x'.repeat(201) },
+      { id: 7, name: 'x'.repeat(200) },
+    ],
+    ...[undefined, null, {}, { id: 7 }, { id: 'x', full_name: 'a/b' }].map((none) => [none]),
+  ])('%j is %j', (repository, expected) => {
+    const body = Buffer.from(JSON.stringify({ zen: 'x', repository }));
+    expect(readRepository(body, 'application/json')).toEqual(expected);
+  });
+});
