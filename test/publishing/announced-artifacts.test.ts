@@ -32,6 +32,13 @@ describe('announcedArtifacts', () => {
     expect(announce(['a-linux-arm64.zip', 'a-linux.zip', 'a-mac.dmg']).remarks).toEqual([]);
   });
 
+  it('keeps the first 200 artifacts, and says that it did (§18.7)', () => {
+    const names = Array.from({ length: 210 }, (_, index) => `a${index}-linux-amd64`);
+    const { artifacts, remarks } = announce(names);
+    expect(artifacts.map(({ url }) => url)).toEqual(names.slice(0, 200).map((name) => HOST + name));
+    expect(remarks).toEqual(['10 assets beyond the first 200 were left out']);
+  });
+
   it('lists 50 names of 100 characters at most, whatever they contain', () => {
     const names = Array.from(
       { length: 60 },

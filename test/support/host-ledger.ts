@@ -24,7 +24,9 @@ type Memory = HostMemory<NewArtifact>;
 /** Releases of channels, by version. */
 export class HostLedger {
   readonly channels: ReadonlyMap<string, Map<string, Standing>>;
-  /** Repositories that were to be bound, each of which was. */
+  /** Repository that webhooks are bound to; undefined: each that is to be bound. */
+  own: HostRepository | undefined;
+  /** Repositories that were to be bound. */
   readonly bound: HostRepository[] = [];
   private readonly memories = new Map<string, Memory>();
   private readonly now: () => number;
@@ -56,7 +58,7 @@ export class HostLedger {
 
   private readonly bindRepository: Ledger['bindRepository'] = async (_, repository) => {
     this.bound.push(repository);
-    return repository;
+    return this.own ?? repository;
   };
 
   private readonly announceRelease: Ledger['announceRelease'] = async (_, announced) => {

@@ -147,7 +147,7 @@ describe('classifyAsset', () => {
   it.each(
     rowsOf(`
     darwin: yt-dlp_macos_legacy | pcsx2-v1.7.5-macos-Qt.tar.xz
-    linux: linux_krokiet | PrismLauncher-Linux-Qt6-Portable-8.0.tar.gz | tool-1.0.0-linux-static.tar.gz
+    linux: linux_krokiet | notes_linux_all.tar.gz | PrismLauncher-Linux-Qt6-Portable-8.0.tar.gz | tool-1.0.0-linux-static.tar.gz
     windows: ComfyUI_windows_portable_nvidia.7z | Notes-1.2.3-windows-setup.exe | sayit-v1.7-win-sc.zip
     `),
   )('an ordinary word where architectures stand is none: %s is %s', (name, target) => {
@@ -196,7 +196,7 @@ describe('classifyAsset', () => {
     filtered: Acme-1.0.0-delta.nupkg | acme-1.0.0.tar.gz | acme-1.0.0-linux-src.tar.gz
     filtered: Source code (zip) | acme-dbgsym_1.0.0_amd64.deb | Acme-1.0.0-mac-dSYM.zip
     filtered: Acme-win32-x64-symbols.zip | acme-win-x64.pdb.gz | acme-installer.sh | README.md
-    filtered: appcast.xml | . | ...
+    filtered: appcast.xml | . | ... | RELEASES-linux-x64 | releases.win.json
     filtered: tool-linux-amd64.zip.dgst | tool-linux-amd64.hash | tool-linux-amd64.sha3 | SHA2-256SUMS
     filtered: tool-linux-amd64.zip.p7m | tool-linux-amd64.zip.tsr | tool-linux-amd64.xyz | tool-linux.1
     filtered: tool-linux-amd64-headers.tar.gz | tool-linux-amd64-debug | electron-v30.0.0-linux-x64-debug.zip

@@ -6,6 +6,7 @@ import { LIMIT } from '../../../src/contract/limit.ts';
 import type { HostRelease } from '../../../src/domain/release/host/host-release.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import type {
+  HostRepository,
   NewAnnouncement,
   NewDelivery,
   NewRetraction,
@@ -169,6 +170,42 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
       const updates = expectValue(page).entries.filter((each) => each.action === 'webhook.update');
       expect(updates).toHaveLength(1);
+    });
+
+    test('takes the first repository it is told, by its id or else its name (§18.24)', async () => {
+      const notes = { id: 7, name: 'acme/notes' };
+      const tools = { id: 8, name: 'acme/tools' };
+      const moved = { id: 7, name: 'b/notes' };
+      const webhook = await integration();
+      const bind = (repository: HostRepository) => ledger.bindRepository(webhook, repository);
+      const [one, other] = await Promise.all([bind(notes), bind(tools)]);
+      expect(other).toEqual(one);
+      expect([notes, tools]).toContainEqual(one);
+
+      const anew = await integration();
+      const shown = async () => (await ledger.readWebhooks(tenant.appId)).webhooks;
+      expect(await shown()).toMatchObject([{ repository: null, otherRepository: null }]);
+      expect(await ledger.bindRepository(webhook, notes)).toBeNull();
+      const steps: [told: HostRepository, bound: HostRepository][] = [
+        [
+          { id: null, name: 'acme/notes' },
+          { id: null, name: 'acme/notes' },
+        ],
+        [
+          { id: 7, name: 'Acme/Notes' },
+          { id: 7, name: 'Acme/Notes' },
+        ],
+        [{ id: null, name: 'acme/notes' }, notes],
+        [{ id: null, name: 'acme/tools' }, notes],
+        [moved, moved],
+        [{ id: 9, name: 'b/notes' }, moved],
+        [tools, moved],
+      ];
+      for (const [told, bound] of steps) {
+        expect([told, await ledger.bindRepository(anew, told)]).toEqual([told, bound]);
+      }
+      const otherRepository = { name: 'acme/tools', at: expect.any(String) };
+      expect(await shown()).toMatchObject([{ repository: 'b/notes', otherRepository }]);
     });
 
     test('an unknown app is 404, or found nowhere', async () => {
