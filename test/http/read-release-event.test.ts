@@ -1,4 +1,5 @@
-// Tests what is read from the body of a delivery, and which bodies are refused (docs/contract.md 18.9, 18.10).
+// Tests what is read from the body of a delivery, and which bodies are refused (docs/contract.md 18.9 and
+// 18.10).
 
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
@@ -9,7 +10,6 @@ import { asset, recordedPayloads, releaseEvent } from '../support/github.ts';
 import type { Json } from '../support/published.ts';
 
 const FORM = 'Application/X-WWW-Form-Urlencoded; charset=utf-8';
-const RECORDED = recordedPayloads('release').map(({ action, release }) => [action, release]);
 
 /** Reads an event from JSON and from a form, which must be the same. */
 function read(payload: unknown): ReleaseEvent {
@@ -23,13 +23,15 @@ function read(payload: unknown): ReleaseEvent {
 
 describe('an event', () => {
   it("of GitHub's recorded payloads is read: archives of the source are no assets", () => {
-    const read17 = { id: 17372790, tag: '0.0.1', notes: '', isDraft: false, assets: [] };
-    const events = recordedPayloads('release').map((payload) => read(payload));
-    expect(RECORDED).toHaveLength(13);
-    for (const [index, event] of events.entries()) {
-      const action = RECORDED[index]?.[0];
-      expect(event).toMatchObject({ ...read17, action, isPrerelease: action === 'prereleased' });
-      expect(RECORDED[index]?.[1]).toHaveProperty('zipball_url');
+    const recorded = recordedPayloads('release');
+    expect(recorded).toHaveLength(13);
+    for (const payload of recorded) {
+      const { action, release } = payload;
+      expect(release).toHaveProperty('zipball_url');
+      expect(read(payload)).toMatchObject({
+        ...{ action, id: 17372790, tag: '0.0.1', notes: '', assets: [] },
+        ...{ isDraft: false, isPrerelease: action === 'prereleased' },
+      });
     }
   });
 
@@ -120,20 +122,20 @@ describe('a body that is no release event', () => {
   });
 });
 
-describe('the repository of an event (§18.24)', () => {
-  it.each([
-    [
-      { id: 7, full_name: 'acme/notes' },
-      { id: 7, name: 'acme/notes' },
-    ],
-    [{ full_name: 'acme/notes' }, { id: null, name: 'acme/notes' }],
-    [
-      { id: 7, full_name: 'x'.repeat(201) },
-      { id: 7, name: 'x'.repeat(200) },
-    ],
-    ...[undefined, null, {}, { id: 7 }, { id: 'x', full_name: 'a/b' }].map((none) => [none]),
-  ])('%j is %j', (repository, expected) => {
-    const body = Buffer.from(JSON.stringify({ zen: 'x', repository }));
-    expect(readRepository(body, 'application/json')).toEqual(expected);
-  });
+it.each<[repository: unknown, expected: unknown]>([
+  [
+    { id: 7, full_name: 'acme/notes' },
+    { id: 7, name: 'acme/notes' },
+  ],
+  [{ full_name: 'acme/notes' }, { id: null, name: 'acme/notes' }],
+  [
+    { id: 7, full_name: 'x'.repeat(201) },
+    { id: 7, name: 'x'.repeat(200) },
+  ],
+  [{ id: 'x', full_name: 'acme/notes' }, undefined],
+  [{ id: 7 }, undefined],
+  [null, undefined],
+])('the repository %j is %j (§18.24)', (repository, expected) => {
+  const body = Buffer.from(JSON.stringify({ zen: 'x', repository }));
+  expect(readRepository(body, 'application/json')).toEqual(expected);
 });

@@ -1,7 +1,7 @@
 // Tests that events of a code host lead to the same releases in whatever order they arrive, and however
 // often: two releases in the life of one tag, with stray drafts beside them (docs/contract.md 18.20 to
-// 18.22). What the ledger decides and stores is the same as in PostgreSQL; `webhook-identity.test.ts` tries
-// it there.
+// 18.22). What the ledger decides and stores is the same as in PostgreSQL, which
+// test/store/ledger/webhook-contract.ts tests.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

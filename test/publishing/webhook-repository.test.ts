@@ -17,40 +17,34 @@ const FOREIGN = `It is of acme/tools, and this webhook takes acme/notes: ${AGAIN
 const ANEW = `It is of acme/notes (9), and this webhook takes acme/notes (7): ${AGAIN}`;
 
 describe('a delivery', () => {
-  type Row = readonly [
-    title: string,
-    known: HostRepository | null,
-    told: HostRepository | undefined,
-    /** What the ledger answers when it is asked to bind what was told; undefined: it is not asked. */
-    bound: HostRepository | null | undefined,
-    reason: string | undefined,
+  // What the webhook is bound to, what the event says, and what the ledger answers when it is asked to bind
+  // that: undefined if it is not asked.
+  type Row = [
+    string,
+    HostRepository | null,
+    HostRepository | undefined,
+    HostRepository | null | undefined,
+    string?,
+  ];
+  const [anew, capitals, nameless] = [
+    { ...NOTES, id: 9 },
+    { ...NOTES, name: 'Acme/Notes' },
+    { ...TOOLS, id: null },
   ];
   it.each<Row>([
-    ['that names none is taken', null, undefined, undefined, undefined],
-    ['that names none is taken later as well', NOTES, undefined, undefined, undefined],
-    ['of the first one binds it', null, NOTES, NOTES, undefined],
+    ['that names none is taken', null, undefined, undefined],
+    ['that names none is taken later as well', NOTES, undefined, undefined],
+    ['of the first one binds it', null, NOTES, NOTES],
     ['of the first one is foreign when another was quicker', null, TOOLS, NOTES, FOREIGN],
-    ['of the same one binds nothing', NOTES, NOTES, undefined, undefined],
-    ['of one that was renamed or moved stores its name', NOTES, MOVED, MOVED, undefined],
-    ['of one without its id goes by the name', NOTES, NAMELESS, undefined, undefined],
-    ['that is the first to tell the id stores it', NAMELESS, NOTES, NOTES, undefined],
-    [
-      'of the name in capitals is of the same one',
-      NAMELESS,
-      { ...NOTES, name: 'Acme/Notes' },
-      NOTES,
-      undefined,
-    ],
+    ['of the same one binds nothing', NOTES, NOTES, undefined],
+    ['of one that was renamed or moved stores its name', NOTES, MOVED, MOVED],
+    ['of one without its id goes by the name', NOTES, NAMELESS, undefined],
+    ['that is the first to tell the id stores it', NAMELESS, NOTES, NOTES],
+    ['of the name in capitals is of the same one', NAMELESS, capitals, NOTES],
     ['of another one is foreign', NOTES, TOOLS, NOTES, FOREIGN],
-    ['of another one without ids is foreign', NAMELESS, { ...TOOLS, id: null }, NAMELESS, FOREIGN],
-    [
-      'of one of the same name that was made anew is foreign',
-      NOTES,
-      { ...NOTES, id: 9 },
-      NOTES,
-      ANEW,
-    ],
-    ['of a webhook that was disabled meanwhile is not foreign', null, NOTES, null, undefined],
+    ['of another one without ids is foreign', NAMELESS, nameless, NAMELESS, FOREIGN],
+    ['of one of the same name that was made anew is foreign', NOTES, anew, NOTES, ANEW],
+    ['of a webhook that was disabled meanwhile is not foreign', null, NOTES, null],
   ])('%s', async (_title, known, told, bound, reason) => {
     const asked: HostRepository[] = [];
     const ledger = {

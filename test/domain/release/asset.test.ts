@@ -147,7 +147,8 @@ describe('classifyAsset', () => {
   it.each(
     rowsOf(`
     darwin: yt-dlp_macos_legacy | pcsx2-v1.7.5-macos-Qt.tar.xz
-    linux: linux_krokiet | notes_linux_all.tar.gz | PrismLauncher-Linux-Qt6-Portable-8.0.tar.gz | tool-1.0.0-linux-static.tar.gz
+    linux: notes_linux_all.tar.gz
+    linux: linux_krokiet | PrismLauncher-Linux-Qt6-Portable-8.0.tar.gz | tool-1.0.0-linux-static.tar.gz
     windows: ComfyUI_windows_portable_nvidia.7z | Notes-1.2.3-windows-setup.exe | sayit-v1.7-win-sc.zip
     `),
   )('an ordinary word where architectures stand is none: %s is %s', (name, target) => {
