@@ -36,6 +36,13 @@ describe('an event of another release of the tag', () => {
       | ${ANOTHER} > duplicate: ${OVER}: nothing changed > ${ANOTHER} | published: 2222
     an earlier one that is told late changes nothing (§18.20, §18.22) | ${NEW} > ${OLD}
       | created > duplicate: A later release of this tag was taken: nothing changed | published: 2222
+    of two it is the earlier one that was published before, whatever its id (§18.20)
+      | published id:100 published:2 size:2222 > published size:1111
+      | created > duplicate: A later release of this tag was taken: nothing changed | published: 2222
+    of two without a time of publication it is the later one that has the higher id (§18.20)
+      | published published: size:1111 > published id:102 published: size:2222
+      > published published: size:1111
+      | ${ANEW} > duplicate: A later release of this tag was taken: nothing changed | published: 2222
     files that a device was offered stay: with others it stays paused (§18.22)
       | ${OLD} > offer > ${GONE} > ${NEW}
       | duplicate: ${OFFERED}, and it stays paused | paused: 1111
@@ -150,6 +157,8 @@ describe('a release that is held (§18.19)', () => {
     `
     publishes itself once everything that is expected is there
       | published > edited files:mac | created > ${TWO} | published: linux mac
+    waits while something is missing | published > edited files:windows
+      | ${TWO} | paused: linux windows
     publishes itself at once when everything is there from the beginning
       | published files:linux+mac | created | published: linux mac
     waits for a person once one has paused it

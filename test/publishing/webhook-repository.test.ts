@@ -28,7 +28,7 @@ describe('a delivery', () => {
   ];
   const [anew, capitals, nameless] = [
     { ...NOTES, id: 9 },
-    { ...NOTES, name: 'Acme/Notes' },
+    { id: null, name: 'Acme/Notes' },
     { ...TOOLS, id: null },
   ];
   it.each<Row>([
@@ -40,7 +40,7 @@ describe('a delivery', () => {
     ['of one that was renamed or moved stores its name', NOTES, MOVED, MOVED],
     ['of one without its id goes by the name', NOTES, NAMELESS, undefined],
     ['that is the first to tell the id stores it', NAMELESS, NOTES, NOTES],
-    ['of the name in capitals is of the same one', NAMELESS, capitals, NOTES],
+    ['of the name in capitals is of the same one', NOTES, capitals, NOTES],
     ['of another one is foreign', NOTES, TOOLS, NOTES, FOREIGN],
     ['of another one without ids is foreign', NAMELESS, nameless, NAMELESS, FOREIGN],
     ['of one of the same name that was made anew is foreign', NOTES, anew, NOTES, ANEW],

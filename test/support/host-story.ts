@@ -64,7 +64,7 @@ function serve(host: HostLedger, status: 'paused' | 'published' | 'rolled_back')
 }
 
 /**
- * Runs stories, each as a test: `title | steps | answers | end`, on a line and on those that go on with `|` or
+ * Runs stories, each as a test: `title | steps | answers | end`, on a line and those that begin with `|` or
  * `>`. Steps, as `readStep` reads them, have ` > ` between them, and so have the last answers. The end is the
  * releases, such as `published: linux, beta 2.0.0 paused: linux mac`, where the first is 1.0.0 on stable.
  */
