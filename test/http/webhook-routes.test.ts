@@ -61,6 +61,8 @@ describe.each(['github', 'gitea', 'forgejo'] as const)('a delivery of %s', (prov
       [signatureHeader.toLowerCase(), sent.signature ?? before + hmac(body)],
       ...(event === '' ? [] : ([[eventHeader.toLowerCase(), event]] as const)),
       [idHeader.toLowerCase(), 'an id'],
+      // The older signature of GitHub, which does not count (§18.1).
+      ['x-hub-signature', `sha1=${hmac(body, SECRET, 'sha1')}`],
       ['content-type', `application/${type}`],
     ]);
     const parts = { params: new Map([['app', 'notes']]), notes: { requestId: 'r' } };

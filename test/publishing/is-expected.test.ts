@@ -18,6 +18,8 @@ describe('isExpected', () => {
   it.each<[string, readonly string[], readonly string[], boolean]>([
     ['the platform', ['linux'], ['tool-linux-quux.zip'], true],
     ['the architecture', ['linux/amd64'], ['tool-linux-x86_64.zip'], true],
+    ['the platform of one architecture', ['darwin'], ['Notes_aarch64.dmg'], true],
+    ['the platform in another spelling', ['macos/arm64'], ['Notes.dmg'], true],
     ['another architecture', ['linux/x86_64'], ['tool-linux-32.zip'], false],
     ['one that cannot be read', ['linux/x86_64'], ['tool-linux-quux.zip'], false],
     ['universal', ['darwin/arm64', 'darwin/x64'], ['tool-macos-universal.zip'], true],

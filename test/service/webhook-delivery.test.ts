@@ -2,7 +2,7 @@
 // are refused, and what is listed of them (docs/contract.md 4.11, 6 and 18). What each event makes of a
 // release is tested in test/publishing, what is read from it in test/http.
 
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
 import { expectError } from '../support/expect-error.ts';
 import {
@@ -18,6 +18,7 @@ import { exchangeRaw, requestHead } from '../support/raw-exchange.ts';
 import { setChannel } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
+  type Answer,
   admin,
   check,
   control,
@@ -71,54 +72,83 @@ serviceSuite('webhook deliveries', (node) => {
     return body as { webhooks: Json[]; deliveries: Json[] };
   }
 
-  it('a release lands on stable, is offered, audited and listed with its delivery (§2.4, §6.1, §18.11)', async () => {
-    const { app, hook } = await listen();
-    expect(hook.path).toBe(`/wh/github/${app.appId}`);
-    const setup = asset('Notes_1.2.3_x64-setup.exe', { size: 0 });
-    const event = releaseEvent('v1.2.3', {
-      assets: [LINUX, asset('SHA256SUMS'), setup, asset('notes.app.tar.gz', { state: 'starter' })],
-      body: '# Größe\n\nFaster ✓\u0000',
-    });
+  describe('a release', () => {
+    const NOTES = '# Größe\n\nFaster ✓\ufffd';
     const guid = '72d3162e-cc78-11e3-81ab-4c9367dc0958';
-    const answer = await deliver(node, hook, event, { headers: { 'x-github-delivery': guid } });
-    const x64 = { arch: 'x86_64' };
-    const notes = '# Größe\n\nFaster ✓\ufffd';
-    const left =
+    const digest = `sha256:${'CD'.repeat(32)}`;
+    const setup = asset('Notes_1.2.3_x64-setup.exe', { size: 0, digest });
+    const starting = asset('notes.app.tar.gz', { state: 'starter' });
+    const event = releaseEvent('v1.2.3', {
+      ...{
+        assets: [LINUX, asset('SHA256SUMS'), setup, starting],
+        body: '# Größe\n\nFaster ✓\u0000',
+      },
+    });
+    const reason =
       'Not uploaded: notes.app.tar.gz. Left out, since no device installs them: SHA256SUMS';
-    expect([answer.status, answer.body]).toEqual([
-      200,
-      {
-        outcome: 'created',
-        reason: left,
-        release: {
-          ...{ id: expect.stringMatching(/^rel_/), createdAt: expect.any(String) },
-          ...{ app: app.app, channel: 'stable', version: '1.2.3', notes },
-          ...{ status: 'published', rolloutPct: 100 },
-          artifacts: [
-            { ...x64, platform: 'linux', url: LINUX.browser_download_url, size: 1234 },
-            { ...x64, platform: 'windows', url: setup.browser_download_url, size: 0 },
-          ],
+    let app: Tenant;
+    let hook: CodeHost;
+    let answer: Answer;
+    beforeAll(async () => {
+      ({ app, hook } = await listen());
+      answer = await deliver(node, hook, event, { headers: { 'x-github-delivery': guid } });
+    });
+
+    it('lands on stable, is answered, offered and audited (§6.1, §18.11)', async () => {
+      const x64 = { arch: 'x86_64' };
+      const release = {
+        ...{ id: expect.stringMatching(/^rel_/), createdAt: expect.any(String) },
+        ...{ app: app.app, channel: 'stable', version: '1.2.3', notes: NOTES },
+        ...{ status: 'published', rolloutPct: 100 },
+        artifacts: [
+          { ...x64, platform: 'linux', url: LINUX.browser_download_url, size: 1234 },
+          { ...x64, platform: 'windows', url: setup.browser_download_url, size: 0 },
+        ],
+      };
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({ outcome: 'created', reason, release });
+      expect(await releases(app)).toEqual([answer.body?.release]);
+      const offer = await check(node, app, '1.0.0');
+      expect(offer.body).toMatchObject({ version: '1.2.3', notes: NOTES });
+      expect(await audit(app, 'release.publish')).toMatchObject([
+        {
+          ...{ actor: 'integration:github', subject: `${app.app}/stable@1.2.3` },
+          ...{ before: null, after: { version: '1.2.3' } },
         },
-      },
-    ]);
-    expect(await releases(app)).toEqual([answer.body?.release]);
-    expect((await check(node, app, '1.0.0')).body).toMatchObject({ version: '1.2.3', notes });
-    expect(await audit(app, 'release.publish')).toMatchObject([
-      {
-        ...{ actor: 'integration:github', subject: `${app.app}/stable@1.2.3` },
-        ...{ before: null, after: { version: '1.2.3' } },
-      },
-    ]);
-    const byRef = { ...hook, path: `/wh/github/${app.app}` };
-    expect((await deliver(node, byRef, event, { form: true })).body?.outcome).toBe('duplicate');
-    await deliver(node, hook, {}, { event: 'ping' });
-    const [ping, again, created] = (await show(app)).deliveries;
-    expect(ping).toMatchObject({ event: 'ping', action: null, reason: 'ping', version: null });
-    expect(again).toMatchObject({ outcome: 'duplicate', reason: expect.stringContaining(left) });
-    expect(created).toEqual({
-      ...{ id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) },
-      ...{ provider: 'github', event: 'release', action: 'published', guid },
-      ...{ outcome: 'created', reason: left, version: '1.2.3' },
+      ]);
+    });
+
+    it('has the sum that the code host told in update files, and in no other answer (§2.1)', async () => {
+      const device = { deviceId: 'a', version: '0.9.0', platform: 'windows' };
+      const feed = await send(node, 'GET', `/feed/${app.app}/stable`);
+      for (const { text } of [
+        feed,
+        await send(node, 'GET', `/feed/${app.app}/stable/rss.xml`),
+        await check(node, app, '0.9.0', { platform: 'windows', arch: 'x64' }),
+        await decisions(node, app, [device], { channel: 'stable' }),
+      ]) {
+        expect(text).toContain('setup.exe');
+        expect(text).not.toMatch(/sha256|(?:cd){32}/i);
+      }
+      expect(feed.body?.releases).toEqual([answer.body?.release]);
+      const { text } = await send(node, 'GET', `/e/${app.app}/stable/latest.yml`);
+      expect(text).toMatch(/^ +sha2: '?(?:cd){32}/m);
+    });
+
+    it('is listed with its deliveries, newest first, whether these name the app by its id or ref (§2.4, §18.2)', async () => {
+      expect(hook.path).toBe(`/wh/github/${app.appId}`);
+      const byRef = { ...hook, path: `/wh/github/${app.app}` };
+      const { body } = await deliver(node, byRef, event, { form: true });
+      expect(body).toEqual({ outcome: 'duplicate', reason, release: answer.body?.release });
+      await deliver(node, hook, {}, { event: 'ping' });
+      const [ping, again, created] = (await show(app)).deliveries;
+      expect(ping).toMatchObject({ event: 'ping', action: null, reason: 'ping', version: null });
+      expect(again).toMatchObject({ outcome: 'duplicate', version: '1.2.3' });
+      expect(created).toEqual({
+        ...{ id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) },
+        ...{ provider: 'github', event: 'release', action: 'published', guid },
+        ...{ outcome: 'created', reason, version: '1.2.3' },
+      });
     });
   });
 
@@ -239,10 +269,10 @@ serviceSuite('webhook deliveries', (node) => {
     expect((await check(node, app, '0.9.0')).body).toMatchObject({ notes: 'second' });
   });
 
-  it('what is called back is paused with its plan, once, and published again by hand (§18.13, §27.3)', async () => {
+  it('what is called back is paused with its plan, once, until it is made anew or by hand (§18.13, §18.20, §27.3)', async () => {
     const { app, hook } = await listen();
-    const assets = [LINUX];
-    await tell(hook, 'published', { assets });
+    const old = { id: 1, published_at: '2026-02-01T10:00:00Z', assets: [LINUX] };
+    await tell(hook, 'published', old);
     const name = { app: app.app, channel: 'stable', version: '1.0.0' };
     // With guards it is not done at once, although the release is at 100 % already.
     const plan = { steps: [{ rollout: 100, holdMinutes: 60 }], guards: { failedPercent: 1 } };
@@ -251,7 +281,7 @@ serviceSuite('webhook deliveries', (node) => {
     const put = await manage(node, app, 'PUT', 'releases/plan', { ...name, ...plan });
     expect([put.status, await planOf()]).toMatchObject([200, { status: 'running' }]);
     const actions = ['deleted', 'unpublished', 'deleted', 'unpublished'];
-    const answers = await Promise.all(actions.map((action) => tell(hook, action, { assets })));
+    const answers = await Promise.all(actions.map((action) => tell(hook, action, old)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect((await check(node, app, '0.9.0')).status).toBe(204);
     expect(await audit(app, 'release.serve')).toMatchObject([
@@ -260,10 +290,25 @@ serviceSuite('webhook deliveries', (node) => {
         ...{ after: { status: 'paused' }, reason: expect.stringMatching(/ed by the code host$/) },
       },
     ]);
-    await tell(hook, 'published', { assets });
+    await tell(hook, 'published', old);
     expect(await standing(app)).toEqual([['stable', 'paused', LINUX.name]]);
     const held = { status: 'held', reason: 'The release was paused', nextAt: null };
     expect(await planOf()).toMatchObject(held);
+    const anew = {
+      id: 2,
+      published_at: '2026-02-02T10:00:00Z',
+      assets: [{ ...LINUX, size: 2222 }],
+    };
+    await tell(hook, 'published', anew);
+    expect((await check(node, app, '0.9.0')).body).toMatchObject({ size: 2222 });
+    expect(await audit(app, 'release.complete')).toMatchObject([
+      {
+        before: { artifacts: 1, status: 'paused' },
+        ...{ after: { artifacts: 1, status: 'published' }, reason: 'made anew by the code host' },
+      },
+    ]);
+    await tell(hook, 'deleted', anew);
+    expect((await check(node, app, '0.9.0')).status).toBe(204);
     await control(node, app, '1.0.0', { status: 'published' });
     expect((await check(node, app, '0.9.0')).body?.version).toBe('1.0.0');
   });
@@ -288,22 +333,6 @@ serviceSuite('webhook deliveries', (node) => {
     expect(await standing(other.app)).toEqual([['stable', 'paused', ...files]]);
   });
 
-  it('a release that is made anew takes the place of the deleted one, and is offered (§18.20)', async () => {
-    const { app, hook } = await listen();
-    await tell(hook, 'published', { id: 1, published_at: '2026-02-01T10:00:00Z', assets: [LINUX] });
-    await tell(hook, 'deleted', { id: 1, published_at: '2026-02-01T10:00:00Z' });
-    const assets = [{ ...LINUX, size: 2222 }];
-    await tell(hook, 'published', { id: 2, published_at: '2026-02-02T10:00:00Z', assets });
-    expect((await check(node, app, '0.9.0')).body).toMatchObject({ size: 2222 });
-    expect(await audit(app, 'release.complete')).toMatchObject([
-      {
-        before: { artifacts: 1, status: 'paused' },
-        after: { artifacts: 1, status: 'published' },
-        reason: 'made anew by the code host',
-      },
-    ]);
-  });
-
   it('releases of another repository are ignored, which is shown, until it is enabled again (§18.24)', async () => {
     const { app, hook } = await listen();
     const notes = { repository: { id: 7, full_name: 'acme/notes' } };
@@ -323,32 +352,5 @@ serviceSuite('webhook deliveries', (node) => {
     expect((await show(app)).webhooks).toMatchObject([{ repository: null, otherRepository: null }]);
     expect((await tell(again, 'released', {}, tools)).body?.outcome).toBe('duplicate');
     expect((await show(app)).webhooks).toMatchObject([{ repository: 'acme/tools' }]);
-  });
-
-  it('the sum that the code host tells is in update files, and in no other answer (§2.1)', async () => {
-    const { app, hook } = await listen();
-    const assets = [asset('setup.exe', { digest: `sha256:${'AB'.repeat(32)}` })];
-    const created = await tell(hook, 'published', { assets });
-    const device = { deviceId: 'a', version: '0.9.0', platform: 'windows' };
-    const answers = {
-      created: created.text,
-      duplicate: (await tell(hook, 'published', { assets })).text,
-      list: (await manage(node, app, 'GET', `releases?app=${app.app}`)).text,
-      check: (await check(node, app, '0.9.0', { platform: 'windows', arch: 'x64' })).text,
-      decisions: (await decisions(node, app, [device], { channel: 'stable' })).text,
-      feed: (await send(node, 'GET', `/feed/${app.app}/stable`)).text,
-      rss: (await send(node, 'GET', `/feed/${app.app}/stable/rss.xml`)).text,
-    };
-    for (const [name, text] of Object.entries(answers)) {
-      expect(text, name).toContain('setup.exe');
-      expect(text, name).not.toMatch(/sha256|abab/i);
-    }
-    const fields = ['arch', 'platform', 'sha512', 'signature', 'size', 'url'];
-    const feed = JSON.parse(answers.feed) as { releases: { artifacts: Json[] }[] };
-    for (const artifact of feed.releases.flatMap(({ artifacts }) => artifacts)) {
-      expect(fields).toEqual(expect.arrayContaining(Object.keys(artifact)));
-    }
-    const file = await send(node, 'GET', `/e/${app.app}/stable/latest.yml`);
-    expect(file.text).toMatch(/^ +sha2: '?(?:ab){32}/m);
   });
 });
