@@ -119,7 +119,7 @@ serviceSuite('webhook deliveries', (node) => {
     });
 
     it('has the sum that the code host told in update files, and in no other answer (§2.1)', async () => {
-      const device = { deviceId: 'a', version: '0.9.0', platform: 'windows' };
+      const device = { deviceId: 'a', version: '0.9.0', platform: 'windows', arch: 'x64' };
       const feed = await send(node, 'GET', `/feed/${app.app}/stable`);
       for (const { text } of [
         feed,
