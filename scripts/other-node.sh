@@ -13,7 +13,7 @@ declare -A VERSIONS=([20]=20.20.2 [22]=22.23.5 [24]=24.22.3 [26]=26.12.1)
 # What goes over the wire, how connections begin and end, native modules, and the command.
 TRANSPORT=(
   test/service/{access-log,ambiguous-bodies,bad-input,connections,embedded,health,late-body}.test.ts
-  test/service/{live-feed,request-id,tour,update-check-decision,update-check-request}.test.ts
+  test/service/{live-feed,request-id,tour,update-check}.test.ts
 )
 FAULTS=(
   test/faults/{crash,stop}.test.ts

@@ -380,6 +380,16 @@ describe('what is right is kept as it was given', () => {
     }
   });
 
+  // An object that is built key by key loses such a key: the rule would be gone.
+  it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'the label key %s, which stays a rule',
+    (key) => {
+      const targets = `{"matchLabels":{"${key}":["x"]},"matchExpressions":[]}`;
+      const body = kept('control', { targets: JSON.parse(targets) });
+      expect(JSON.stringify(body.targets)).toBe(targets);
+    },
+  );
+
   it('every operator and reserved field of the contract (§2.3.2)', () => {
     const matchExpressions = [
       { key: '$platform', operator: 'In', values: ['linux'] },

@@ -1,12 +1,19 @@
-// Tests the bound on the requests for slices that wait for a store (docs/contract.md 28.7).
+// Tests the route of decisions for slices (docs/contract.md 28): what an address and its query decide, and the bound on the requests that wait for a store. That a cohort has its slices is tested in
+// test/domain/decision/device-slice.test.ts, the way over HTTP in test/service/cached-decisions.test.ts.
 
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
+import type { Catalog } from '../../src/domain/decision/catalog.ts';
+import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
+import { AppCounts } from '../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { requestOf, responseOf } from './fake-exchange.ts';
+import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/catalog-slot.ts';
+import { catalog, release, targeting } from '../domain/sample.ts';
+import { answerOf, requestOf, responseOf } from './fake-exchange.ts';
 
 const WAITING_MAX = 1000;
 
@@ -36,4 +43,71 @@ it('1,000 requests may wait for a store, the next is 503, and room is made by ea
   expect(statuses[1]).toContain('404');
   ask();
   expect(statuses).toHaveLength(2);
+});
+
+describe('a decision for a slice', () => {
+  const minimum = { key: '$version', operator: 'VersionGte', values: ['1.0.5'] } as const;
+  const signed = [{ platform: 'linux', url: 'https://dl.example.com/app', signature: 'c2ln' }];
+  const ring = targeting({ matchLabels: { ring: ['early'] } });
+  const mustBeSigned = { requireSignature: true };
+  const channels: Readonly<Record<string, Catalog>> = {
+    stable: catalog([release('1.1.0')]),
+    targeted: catalog([release('1.1.0'), release('1.2.0', { targets: ring })]),
+    above: catalog([release('1.2.0', { targets: targeting({ matchExpressions: [minimum] }) })]),
+    signed: catalog([release('1.1.0', { artifacts: signed })], mustBeSigned),
+    unsigned: catalog([release('1.1.0')], mustBeSigned),
+  };
+  const slots = Object.entries(channels).map(([name, served]) => {
+    const slot = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
+    slot.replace(served);
+    return [name, slot] as const;
+  });
+  const check = {
+    now: (query: CheckQuery, device: Device) =>
+      new Map(slots).get(query.scope.channel)?.planFor(query)?.decide(device),
+    refused: () => fail('unknownChannel'),
+  };
+  const traffic = new Traffic(createLog('silent'), new Metrics());
+  const { handlers } = sliceRoute({ check, traffic } as never);
+  const ask = (path: string, told?: Record<string, string>) =>
+    answerOf(handlers.get, `/c/acme/${path}`, told);
+  const PLACE = 'stable/linux/x86_64/1.0.0';
+  const notAllowed = '400 query: May hold one `bundle` and nothing else';
+
+  it.each<[path: string, answer: string]>([
+    [`${PLACE}/0`, '1.1.0'],
+    [`${PLACE}/99`, '1.1.0'],
+    ['stable/linux/x86_64/1.1.0/0', '204'],
+    ...['100', '-1', '00', '07', '+7', '1.0', 'a', '7%20', '%37'].map((slice): [string, string] => [
+      ...([`${PLACE}/${slice}`, '400 slice: Must be 0 to 99'] as const),
+    ]),
+    ['nightly/linux/x86_64/1.0.0/0', '404 Unknown channel'],
+    ['stable/linux/x86_64/latest/0', '400 version: Invalid version'],
+    ['stable/linux/1.0.0/0', '404 Not found'],
+    ['targeted/linux/x86_64/1.0.0/0', '1.1.0'],
+    ['above/linux/x86_64/1.0.4/0', '204'],
+    ['above/linux/x86_64/1.0.5/0', '1.2.0'],
+    ['above/macos/x86_64/1.0.5/0', '204'],
+    ['signed/linux/x86_64/1.0.0/0', '1.1.0'],
+    ['unsigned/linux/x86_64/1.0.0/0', '204'],
+    ...['a=1', 'l.ring=early', 'device=kiosk-1', 'bundle_type=app', '&', 'bundle=app&a=1'].map(
+      (query): [string, string] => [`${PLACE}/0?${query}`, notAllowed],
+    ),
+    [`${PLACE}/0?bundle=deb&bundle=deb`, notAllowed],
+    [`${PLACE}/0?bundle=deb`, '204'],
+    [`${PLACE}/0?bundle=`, '1.1.0'],
+    [`${PLACE}/0?bundle=${'a'.repeat(33)}`, '400 bundle: Must have at most 32 characters'],
+  ])('%s: %s; caches keep no refusal (§20.2, §28.1, §28.2, §28.5)', (path, answer) => {
+    const { status, headers, text } = ask(path);
+    const { version, error } = JSON.parse(text || '{}') as Record<string, string>;
+    expect(version ?? (error === undefined ? `${status}` : `${status} ${error}`)).toBe(answer);
+    const isRefused = status >= 400;
+    expect(headers.get('Cache-Control')).toMatch(isRefused ? /^no-store$/ : /^public, max-age=0/);
+    expect(headers.has('ETag')).toBe(!isRefused);
+  });
+
+  it('is the same for every client: neither User-Agent nor device count (§28.5)', () => {
+    const told = { 'user-agent': 'tauri-plugin-updater/2.9', 'x-service-device': 'kiosk-1' };
+    expect(ask(`${PLACE}/0`, told)).toEqual(ask(`${PLACE}/0`));
+  });
 });

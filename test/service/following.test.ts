@@ -1,8 +1,10 @@
 // Tests channels that follow another one over HTTP: what their devices get, and what stays with each channel
-// (docs/contract.md 11.19).
+// (docs/contract.md 11.19). Which releases a follower serves is tested in test/store/ledger/following-
+// contract.ts, how they are decided over in test/domain/decision/decide.test.ts.
 
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { anotherApp } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
@@ -22,243 +24,172 @@ import {
 type Json = Record<string, unknown>;
 
 deviceSuite('a channel that follows another one', (node) => {
-  function setChannel(tenant: Tenant, name: string, change: Json): Promise<Answer> {
-    return admin(node, 'PATCH', 'channels', { app: tenant.app, name, ...change });
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await createTenant(node);
+  });
+
+  function setChannel({ app }: Tenant, name: string, change: Json): Promise<Answer> {
+    return admin(node, 'PATCH', 'channels', { app, name, ...change });
   }
 
-  /** A tenant whose beta follows stable. */
+  /** Another app of the tenant, whose beta follows stable. */
   async function following(): Promise<Tenant> {
-    const tenant = await createTenant(node);
-    const answer = await setChannel(tenant, 'beta', { follows: 'stable' });
+    const made = await anotherApp(node, tenant);
+    const answer = await setChannel(made, 'beta', { follows: 'stable' });
     expect(answer.body, answer.text).toMatchObject({ name: 'beta', follows: 'stable' });
-    return tenant;
+    return made;
   }
 
-  function publishBeta(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
-    return publish(node, tenant, version, { channel: 'beta', ...more });
+  function publishBeta(of: Tenant, version: string, more: Json = {}): Promise<Answer> {
+    return publish(node, of, version, { channel: 'beta', ...more });
   }
 
-  function askBeta(
-    tenant: Tenant,
-    version: string,
-    device: string = randomUUID(),
-  ): Promise<Answer> {
-    return check(node, tenant, version, { channel: 'beta', device });
+  /** Returns what a device of a channel is offered, undefined for 204. */
+  async function offered(of: Tenant, version: string, channel = 'beta') {
+    const { status, body } = await check(node, of, version, { channel, device: randomUUID() });
+    expect([200, 204]).toContain(status);
+    return body;
   }
 
-  async function offeredOnBeta(
-    tenant: Tenant,
-    version: string,
-    device: string = randomUUID(),
-  ): Promise<unknown> {
-    return (await askBeta(tenant, version, device)).body?.version;
-  }
-
-  describe('its devices', () => {
-    it('are decided over the published releases of both, highest version first', async () => {
-      const tenant = await following();
-      await publishBeta(tenant, '1.3.0-rc.1');
-      await publish(node, tenant, '1.2.0');
-      expect(await offeredOnBeta(tenant, '1.0.0')).toBe('1.3.0-rc.1');
-      await publish(node, tenant, '1.3.0');
-      expect(await offeredOnBeta(tenant, '1.3.0-rc.1')).toBe('1.3.0');
-      await publish(node, tenant, '1.4.0', { status: 'paused' });
-      expect((await askBeta(tenant, '1.3.0')).status).toBe(204);
-      // A device of the followed channel gets nothing of the follower.
-      expect((await check(node, tenant, '1.2.9')).body?.version).toBe('1.3.0');
-      await publishBeta(tenant, '2.0.0');
-      expect((await check(node, tenant, '1.3.0')).status).toBe(204);
-    });
-
-    it("get their own channel's release where both have the version, whatever its status", async () => {
-      const tenant = await following();
-      const own = { artifacts: [{ ...ARTIFACT, url: 'https://dl.example.com/own' }] };
-      await publishBeta(tenant, '1.1.0', own);
-      await publish(node, tenant, '1.1.0');
-      expect((await askBeta(tenant, '1.0.0')).body?.url).toBe('https://dl.example.com/own');
-      await control(node, tenant, '1.1.0', { channel: 'beta', status: 'paused' });
-      expect((await askBeta(tenant, '1.0.0')).status).toBe(204);
-      const name = { app: tenant.app, channel: 'beta', version: '1.2.0' };
-      await publishBeta(tenant, '1.2.0', { rollout: 0 });
-      await publish(node, tenant, 'v1.2');
-      expect((await askBeta(tenant, '1.0.0')).status).toBe(204);
-      const withdrawn = await manage(node, tenant, 'DELETE', 'releases', name);
-      expect(withdrawn.status).toBe(200);
-      expect(await offeredOnBeta(tenant, '1.0.0')).toBe('v1.2');
-    });
-
-    it('meet the rollout and the targeting of each release', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });
-      const ask = (ring: string) =>
-        check(node, tenant, '1.0.0', { channel: 'beta', device: ring, query: `l.ring=${ring}` });
-      expect((await ask('a')).body?.version).toBe('1.1.0');
-      expect((await ask('b')).status).toBe(204);
-      await publish(node, tenant, '1.2.0', { rollout: 50 });
-      const offered = await Promise.all(
-        Array.from({ length: 25 }, async (_, index) => {
-          const on = await offeredOnBeta(tenant, '1.1.0', `device-${index}`);
-          const stable = await check(node, tenant, '1.1.0', { device: `device-${index}` });
-          // Cohorts follow from the release, so both channels have the same.
-          expect(on).toBe(stable.body?.version);
-          return on;
-        }),
-      );
-      const count = offered.filter((version) => version === '1.2.0').length;
-      expect(count).toBeGreaterThan(0);
-      expect(count).toBeLessThan(25);
-    });
-
-    it('are taken down from a followed release that is rolled back, as its own devices are', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.0.0');
-      await publish(node, tenant, '1.1.0');
-      await control(node, tenant, '1.1.0', { status: 'rolled_back' });
-      const down = await askBeta(tenant, '1.1.0');
-      expect(down.body).toMatchObject({ version: '1.0.0', allowDowngrade: true });
-    });
-
-    it('keep the minimum version, update mode and `requireSignature` of their own channel', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0', {
-        artifacts: [{ ...ARTIFACT, signature: undefined }],
-      });
-      await setChannel(tenant, 'stable', {
-        minimumSupportedVersion: '1.1.0',
-        updateMode: 'recommended',
-        requireSignature: true,
-      });
-      const optional = await askBeta(tenant, '1.0.0');
-      expect(optional.body).toMatchObject({ version: '1.1.0', updateMode: 'optional' });
-      await setChannel(tenant, 'beta', { minimumSupportedVersion: '1.1.0' });
-      expect((await askBeta(tenant, '1.0.0')).body?.updateMode).toBe('required');
-      await setChannel(tenant, 'beta', { requireSignature: true });
-      expect((await askBeta(tenant, '1.0.0')).status).toBe(204);
-    });
-
-    it('hear of a change of the followed channel by the time it is answered', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0');
-      for (let round = 0; round < 3; round++) {
-        expect(await offeredOnBeta(tenant, '1.0.0', `d${round}`)).toBe('1.1.0');
-        await control(node, tenant, '1.1.0', { status: 'paused' });
-        expect((await askBeta(tenant, '1.0.0', `d${round}`)).status).toBe(204);
-        await control(node, tenant, '1.1.0', { status: 'published' });
-      }
-    });
-
-    it('are in waves of their channel, over both', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0');
-      const device = { deviceId: 'x', platform: 'linux', arch: 'x86_64', version: '1.0.0' };
-      const wave = await decisions(node, tenant, [device], { channel: 'beta' });
-      expect(wave.body).toMatchObject({ decisions: [{ update: { version: '1.1.0' } }] });
-    });
+  it('is decided over the published releases of both, highest first, as soon as a change is answered; the followed one gets nothing of it', async () => {
+    const made = await following();
+    const versionFor = async (...asked: [version: string, channel?: string]) =>
+      (await offered(made, ...asked))?.version;
+    await publishBeta(made, '1.3.0-rc.1');
+    await publish(node, made, '1.2.0');
+    expect(await versionFor('1.0.0')).toBe('1.3.0-rc.1');
+    await publish(node, made, '1.3.0');
+    expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
+    const device = { deviceId: 'x', platform: 'linux', arch: 'x86_64', version: '1.0.0' };
+    const wave = await decisions(node, made, [device], { channel: 'beta' });
+    expect(wave.body).toMatchObject({ decisions: [{ update: { version: '1.3.0' } }] });
+    for (let round = 0; round < 3; round++) {
+      await control(node, made, '1.3.0', { status: 'paused' });
+      expect(await versionFor('1.3.0-rc.1')).toBeUndefined();
+      await control(node, made, '1.3.0', { status: 'published' });
+      expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
+    }
+    await publishBeta(made, '2.0.0');
+    expect(await versionFor('1.2.9', 'stable')).toBe('1.3.0');
+    expect(await versionFor('1.3.0', 'stable')).toBeUndefined();
+    await control(node, made, '1.3.0', { status: 'rolled_back' });
+    const down = { version: '1.3.0-rc.1', allowDowngrade: true };
+    expect(await offered(made, '1.3.0')).toMatchObject(down);
   });
 
-  describe('what follows', () => {
-    it('is not transitive', async () => {
-      const tenant = await following();
-      await admin(node, 'POST', 'channels', { app: tenant.app, name: 'nightly' });
-      await setChannel(tenant, 'nightly', { follows: 'beta' });
-      await publish(node, tenant, '1.1.0');
-      await publishBeta(tenant, '1.0.5');
-      const answer = await check(node, tenant, '1.0.0', { channel: 'nightly' });
-      expect(answer.body?.version).toBe('1.0.5');
-    });
-
-    it('is neither itself nor a circle: 409', async () => {
-      const tenant = await following();
-      const error = 'A channel cannot follow itself, nor one that follows it';
-      for (const [name, follows] of [
-        ['beta', 'beta'],
-        ['stable', 'beta'],
-      ] as const) {
-        const answer = await setChannel(tenant, name, { follows });
-        expect([answer.status, answer.body]).toEqual([409, { error }]);
-      }
-    });
-
-    it('is a channel of the same app: another one is 404, bad input is 400 `follows`', async () => {
-      const tenant = await createTenant(node);
-      const stranger = await createTenant(node);
-      await admin(node, 'POST', 'channels', { app: stranger.app, name: 'theirs' });
-      for (const follows of ['theirs', 'nowhere', `${stranger.app}/stable`]) {
-        const answer = await setChannel(tenant, 'beta', { follows });
-        expect([answer.status, answer.body?.error], follows).toEqual([404, 'Unknown channel']);
-      }
-      for (const follows of ['', 1, true, [], {}, 'x'.repeat(10_000)]) {
-        const answer = await setChannel(tenant, 'beta', { follows });
-        expect(answer.status, String(follows)).toBe(400);
-        expect(answer.body?.error).toMatch(/^follows: /);
-      }
-    });
-
-    it('ends with null, and is shown with the channel and in the audit', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0');
-      expect(await offeredOnBeta(tenant, '1.0.0')).toBe('1.1.0');
-      const list = await manage(node, tenant, 'GET', `channels?app=${tenant.app}`);
-      expect(list.body?.channels).toMatchObject([
-        { name: 'beta', follows: 'stable' },
-        { name: 'stable', follows: null },
-      ]);
-      await setChannel(tenant, 'beta', { follows: null });
-      expect((await askBeta(tenant, '1.0.0')).status).toBe(204);
-      const audit = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1`);
-      expect(audit.body?.entries).toMatchObject([
-        { action: 'channel.update', before: { follows: 'stable' }, after: { follows: null } },
-      ]);
-    });
+  it('has its own release where both have the version, in whatever status and spelling', async () => {
+    const made = await following();
+    const own = { artifacts: [{ ...ARTIFACT, url: 'https://dl.example.com/own' }] };
+    await publishBeta(made, '1.1.0', own);
+    await publish(node, made, '1.1.0');
+    expect(await offered(made, '1.0.0')).toMatchObject({ url: 'https://dl.example.com/own' });
+    await control(node, made, '1.1.0', { channel: 'beta', status: 'paused' });
+    expect(await offered(made, '1.0.0')).toBeUndefined();
+    await publishBeta(made, '1.2.0', { rollout: 0 });
+    await publish(node, made, 'v1.2');
+    expect(await offered(made, '1.0.0')).toBeUndefined();
+    const name = { app: made.app, channel: 'beta', version: '1.2.0' };
+    expect((await manage(node, made, 'DELETE', 'releases', name)).status).toBe(200);
+    expect(await offered(made, '1.0.0')).toMatchObject({ version: 'v1.2' });
   });
 
-  describe('a release of the followed channel', () => {
-    it('counts as offered once a device of a follower was offered it', async () => {
-      const tenant = await following();
-      await publish(node, tenant, '1.1.0', { rollout: 100 });
-      const name = { app: tenant.app, channel: 'stable', version: '1.1.0' };
-      expect(await offeredOnBeta(tenant, '1.0.0')).toBe('1.1.0');
-      const narrowed = await control(node, tenant, '1.1.0', { rollout: 50 });
-      expect(narrowed.status).toBe(422);
-      const withdrawn = await manage(node, tenant, 'DELETE', 'releases', name);
-      expect(withdrawn.status).toBe(409);
+  it('keeps its own terms; what its devices are offered is in files of updaters, counts as offered, and ends with null', async () => {
+    const made = await following();
+    const url = 'https://dl.example.com/app.AppImage';
+    const artifact = { platform: 'linux', arch: 'x86_64', url, sha512: 'ab'.repeat(64), size: 7 };
+    await publish(node, made, '1.1.0', { artifacts: [artifact], notes: 'of stable' });
+    const required = { minimumSupportedVersion: '1.1.0' };
+    const terms = { ...required, updateMode: 'recommended', requireSignature: true };
+    await setChannel(made, 'stable', terms);
+    expect(await offered(made, '1.0.0')).toMatchObject({
+      version: '1.1.0',
+      updateMode: 'optional',
+    });
+    expect((await control(node, made, '1.1.0', { rollout: 50 })).status).toBe(422);
+    const name = { app: made.app, channel: 'stable', version: '1.1.0' };
+    expect((await manage(node, made, 'DELETE', 'releases', name)).status).toBe(409);
+    const get = (path: string) => send(node, 'GET', path.replace('@', made.app));
+    expect((await get('/e/@/beta/latest-linux.yml')).text).toContain("version: '1.1.0'");
+    // No feed, list or download of the follower has it.
+    expect((await get('/feed/@/stable')).text).toContain('of stable');
+    for (const path of ['/feed/@/beta', '/feed/@/beta/rss.xml']) {
+      expect((await get(path)).text).not.toContain('of stable');
+    }
+    const download = await get('/download/@/beta/linux');
+    expect([download.status, download.body]).toEqual([404, { error: 'No download' }]);
+    const list = await manage(node, made, 'GET', `releases?app=${made.app}&channel=beta`);
+    expect(list.body?.releases).toEqual([]);
+    await setChannel(made, 'beta', required);
+    expect(await offered(made, '1.0.0')).toMatchObject({ updateMode: 'required' });
+    await setChannel(made, 'beta', { requireSignature: true });
+    expect(await offered(made, '1.0.0')).toBeUndefined();
+    const channels = await manage(node, made, 'GET', `channels?app=${made.app}`);
+    expect(channels.body?.channels).toMatchObject([
+      { name: 'beta', follows: 'stable' },
+      { name: 'stable', follows: null },
+    ]);
+    await setChannel(made, 'beta', { requireSignature: false });
+    expect(await offered(made, '1.0.0')).toMatchObject({ version: '1.1.0' });
+    await setChannel(made, 'beta', { follows: null });
+    expect(await offered(made, '1.0.0')).toBeUndefined();
+    const audit = await admin(node, 'GET', `audit?org=${made.org}&limit=1`);
+    expect(audit.body?.entries).toMatchObject([
+      { action: 'channel.update', before: { follows: 'stable' }, after: { follows: null } },
+    ]);
+  });
+
+  describe('among more channels', () => {
+    let made: Tenant;
+    beforeAll(async () => {
+      made = await following();
+      await admin(node, 'POST', 'channels', { app: made.app, name: 'nightly' });
+      await admin(node, 'POST', 'channels', { app: tenant.app, name: 'theirs' });
     });
 
-    it('counts the devices of followers that run it, unless they run one of their own', async () => {
-      const tenant = await following();
-      const { body } = await publish(node, tenant, '1.1.0', { rollout: 0 });
+    it('follows one only, not what that follows', async () => {
+      await setChannel(made, 'nightly', { follows: 'beta' });
+      await publish(node, made, '1.2.0');
+      await publishBeta(made, '1.0.5');
+      expect(await offered(made, '1.0.0', 'nightly')).toMatchObject({ version: '1.0.5' });
+    });
+
+    it.each<[name: string, follows: unknown, status: number, error: string | RegExp]>([
+      ['beta', 'beta', 409, 'A channel cannot follow itself, nor one that follows it'],
+      ['stable', 'beta', 409, 'A channel cannot follow itself, nor one that follows it'],
+      ...['theirs', 'nowhere', '@/stable'].map((follows): [string, string, number, string] => [
+        ...(['nightly', follows, 404, 'Unknown channel'] as const),
+      ]),
+      ...['', 1, true, [], {}, 'x'.repeat(10_000)].map((bad): [string, unknown, number, RegExp] => [
+        ...(['nightly', bad, 400, /^follows: /] as const),
+      ]),
+    ])(
+      'case %#: %s can follow no channel that is itself, its follower, none of the app or no name',
+      async (name, follows, status, error) => {
+        const named = follows === '@/stable' ? `${tenant.app}/stable` : follows;
+        const answer = await setChannel(made, name, { follows: named });
+        expect(answer.status).toBe(status);
+        expect(answer.body?.error).toMatch(error);
+      },
+    );
+
+    it('a followed release counts the devices of followers that run it, unless they run one of their own', async () => {
+      const { body } = await publish(node, made, '1.1.0', { rollout: 0 });
       const { id } = (body as { release: { id: string } }).release;
       const device = { platform: 'linux', arch: 'x86_64', version: '1.1.0' };
-      await report(node, tenant, [
+      await report(node, made, [
         { ...device, deviceId: 'on-stable', channel: 'stable' },
         { ...device, deviceId: 'on-beta', channel: 'beta' },
       ]);
-      const read = () => manage(node, tenant, 'GET', `releases/${id}`);
+      const read = () => manage(node, made, 'GET', `releases/${id}`);
       expect((await read()).body?.devices).toBe(2);
-      const name = { app: tenant.app, channel: 'stable', version: '1.1.0' };
-      const withdrawn = await manage(node, tenant, 'DELETE', 'releases', name);
+      const name = { app: made.app, channel: 'stable', version: '1.1.0' };
+      const withdrawn = await manage(node, made, 'DELETE', 'releases', name);
       expect(withdrawn.body?.error).toBe(
         'This release already runs on 2 devices: pause it to stop offering it, or roll it back to pull it',
       );
-      await publishBeta(tenant, '1.1.0', { rollout: 0 });
+      await publishBeta(made, '1.1.0', { rollout: 0 });
       expect((await read()).body?.devices).toBe(1);
-    });
-
-    it('is in the files of updaters, and in no feed, list or download of the follower', async () => {
-      const tenant = await following();
-      const url = 'https://dl.example.com/app.AppImage';
-      const artifact = { ...ARTIFACT, url, sha512: 'ab'.repeat(64), size: 7 };
-      await publish(node, tenant, '1.1.0', { artifacts: [artifact], notes: 'of stable' });
-      const get = (path: string) => send(node, 'GET', path);
-      const yml = await get(`/e/${tenant.app}/beta/latest-linux.yml`);
-      expect(yml.text).toContain("version: '1.1.0'");
-      expect((await get(`/feed/${tenant.app}/beta`)).text).not.toContain('of stable');
-      expect((await get(`/feed/${tenant.app}/stable`)).text).toContain('of stable');
-      expect((await get(`/feed/${tenant.app}/beta/rss.xml`)).text).not.toContain('of stable');
-      const download = await get(`/download/${tenant.app}/beta/linux`);
-      expect([download.status, download.body]).toEqual([404, { error: 'No download' }]);
-      const list = await manage(node, tenant, 'GET', `releases?app=${tenant.app}&channel=beta`);
-      expect(list.body?.releases).toEqual([]);
     });
   });
 });

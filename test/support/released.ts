@@ -1,7 +1,15 @@
 // Tenants with releases, for tests of what devices are told: every step must be accepted.
 
 import { expect } from 'vitest';
-import { type Answer, admin, control, createTenant, publish, type Tenant } from './tenant.ts';
+import {
+  type Answer,
+  admin,
+  control,
+  createTenant,
+  publish,
+  randomId,
+  type Tenant,
+} from './tenant.ts';
 
 type Addressed = { readonly url: string };
 type Fields = Record<string, unknown>;
@@ -14,6 +22,19 @@ export async function tenantWith(
   const tenant = await createTenant(node);
   for (const [version, more] of releases) await release(node, tenant, version, more);
   return tenant;
+}
+
+/** Creates another app of the tenant, and publishes releases on its stable, in this order. */
+export async function anotherApp(
+  node: Addressed,
+  tenant: Tenant,
+  ...releases: readonly (readonly [version: string, more?: Fields])[]
+): Promise<Tenant> {
+  const app = `app-${randomId()}`;
+  const { body } = await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'App' });
+  const made = { ...tenant, app, appId: String(body?.id) };
+  for (const [version, more] of releases) await release(node, made, version, more);
+  return made;
 }
 
 /** Publishes a release and returns it. */

@@ -3,16 +3,18 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isFailure } from '../../src/contract/failure.ts';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { ANYTHING } from '../../src/domain/decision/artifact/artifact.ts';
 import { candidatesFor } from '../../src/domain/decision/catalog.ts';
 import {
+  MANIFEST,
   type ManifestTerms,
   manifestBytes,
   manifestOf,
   manifestQuestion,
 } from '../../src/updater/manifest.ts';
-import { catalog, release } from '../domain/sample.ts';
+import { catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 
 const TERMS: ManifestTerms = {
@@ -132,6 +134,45 @@ describe('what Tauri’s updater accepts', () => {
     expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
     expect(offered(false)).toEqual(versions);
     expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
+  });
+
+  const bundles = `
+    macos aarch64 Notes_1.0.0_aarch64.dmg | macos aarch64 Notes_aarch64.app.tar.gz.sig
+    macos x64 Notes_1.0.0_x64.dmg | macos x64 Notes_x64.app.tar.gz.sig
+    windows x64 Notes_1.0.0_x64_en-US.msi | windows x64 Notes_1.0.0_x64-setup.exe.sig
+    windows i686 Notes_1.0.0_x86-setup.exe.sig | linux amd64 notes_1.0.0_amd64.deb
+    linux amd64 Notes_1.0.0_amd64.AppImage.sig | linux riscv64 Notes_1.0.0_riscv64.AppImage.sig
+    darwin-universal - Notes_universal.app.tar.gz.sig
+  `;
+  it.each([
+    ['darwin', 'aarch64', 'Notes_aarch64.app.tar.gz'],
+    ['darwin', 'x86_64', 'Notes_x64.app.tar.gz'],
+    ['windows', 'x86_64', 'Notes_1.0.0_x64-setup.exe'],
+    ['windows', 'i686', 'Notes_1.0.0_x86-setup.exe'],
+    ['windows', 'aarch64', undefined],
+    ['linux', 'x86_64', 'Notes_1.0.0_amd64.AppImage'],
+    ['linux', 'riscv64', 'Notes_1.0.0_riscv64.AppImage'],
+    // A target that the app invented: `{{arch}}` is still the machine's arch.
+    ['darwin-universal', 'aarch64', 'Notes_universal.app.tar.gz'],
+    ['android', 'riscv64', undefined],
+  ])('of what `tauri build` makes, %s/%s gets the signed file %s', (platform, arch, name) => {
+    const artifacts = bundles
+      .trim()
+      .split(/\s*[|\n]\s*/)
+      .map((row): Artifact => {
+        const [on = '', suited = '', file = ''] = row.split(' ');
+        const url = `https://dl.example.com/${file.replace('.sig', '')}`;
+        const machine = suited === '-' ? { platform: on } : { platform: on, arch: suited };
+        return { ...machine, url, ...(file.endsWith('.sig') && { signature: 'dW50cnVzdGVk' }) };
+      });
+    const built = catalog([release('1.0.0', { artifacts })]);
+    const question = MANIFEST.ask({ channel: 'stable', platform, arch }, SILENT_CLIENT);
+    if (isFailure(question)) throw new Error(question.message);
+    const plan = planOf(built, fields('0.9.0', platform, arch));
+    const texts = question.candidates(built).map((each) => manifestOf(plan, each).toString('utf8'));
+    expect(texts.flatMap((text) => tauriRefusals({ status: 200, text }))).toEqual([]);
+    const url = name && `https://dl.example.com/${name}`;
+    expect(texts.map((text) => (JSON.parse(text) as Artifact).url)).toEqual(url ? [url] : []);
   });
 
   it('is read strictly: what it would refuse is refused here', () => {

@@ -15,8 +15,11 @@ type Ask = {
   readonly platform?: string;
   readonly arch?: string | undefined;
   readonly id?: string | undefined;
+  readonly labels?: Record<string, string>;
   readonly excluded?: readonly string[];
 };
+
+type Row = [version: string, releases: readonly SnapshotRelease[], answer: string];
 
 /** How an answer shows its update mode. */
 const MARKS: Readonly<Record<string, string>> = { required: '!', recommended: '?', optional: '' };
@@ -29,7 +32,7 @@ function answerOf(served: Catalog, question: Ask): string {
     ...fields(question.version, platform),
     arch: foldArch(arch, platform),
   });
-  const who = device('id' in question ? question.id : 'device-1');
+  const who = device('id' in question ? question.id : 'device-1', question.labels);
   const { reason, candidate } = decide(plan, who, new Set(excluded));
   if (candidate === undefined) return reason;
   const body = JSON.parse(manifestOf(plan, candidate).toString('utf8')) as Record<string, string>;
@@ -39,9 +42,15 @@ function answerOf(served: Catalog, question: Ask): string {
 const TIER_A = targeting({ matchLabels: { tier: ['a'] } });
 const rolledBack = release('1.1.0', { status: 'rolled_back' });
 const notTargeted = release('1.0.0', { targets: TIER_A });
+const followed = { followed: true };
+const three = ['1.9.0', '1.10.0', '1.2.0'].map((text) => release(text));
+const downs = [
+  ...['1.0.0', '1.1.0'].map((text) => release(text)),
+  ...[release('1.2.0', { status: 'paused' }), release('2.0.0', { status: 'rolled_back' })],
+];
 
 describe('a decision', () => {
-  it.each<[string, readonly SnapshotRelease[], string]>([
+  it.each<Row>([
     ['0.1', [release('1.0.0'), release('1.2.0')], '1.2.0'],
     ['1.2.0-rc.1', [release('1.2.0')], '1.2.0'],
     ['1.2.0', [release('1.2.0')], 'up-to-date'],
@@ -60,6 +69,18 @@ describe('a decision', () => {
     ['0.1', [release('2.0.0', { rolloutPct: 0 }), notTargeted], 'outside-cohort'],
     ['0.1', [notTargeted], 'not-targeted'],
     ['0.1', [release('2.0.0', { artifacts: [{ platform: 'windows' }] })], 'no-artifact'],
+    ...['0.9.0', '1.9.5', '1.10.0-rc.1'].map((text): Row => [text, three, '1.10.0']),
+    ...['1.10', '1.10.0', '1.10.1', '2.0.0'].map((text): Row => [text, three, 'up-to-date']),
+    ['2.0.0', downs, '1.1.0↓'],
+    ['1.0.0', downs, '1.1.0'],
+    ['0.9', [release('1.0.0', { status: 'deprecated' }), release('1.1.0')], '1.1.0'],
+    ['1.0.0', [release('1.0.0'), release('1.1.0')], '1.1.0'],
+    // Releases of a followed channel are decided over like the channel's own (§11.19).
+    ['1.0.0', [release('1.3.0-rc.1'), release('1.2.0', followed)], '1.3.0-rc.1'],
+    ['1.3.0-rc.1', [release('1.3.0-rc.1'), release('1.3.0', followed)], '1.3.0'],
+    ['1.3.0', [release('1.4.0', { ...followed, status: 'paused' })], 'up-to-date'],
+    ['1.1.0', [release('1.0.0', followed), { ...rolledBack, ...followed }], '1.0.0↓'],
+    ['1.0.0', [release('1.1.0', { ...followed, targets: TIER_A })], 'not-targeted'],
   ])('case %#: for a device on %s', (version, releases, answer) => {
     expect(answerOf(catalog(releases), { version })).toBe(answer);
   });
@@ -68,6 +89,31 @@ describe('a decision', () => {
     const served = catalog([release('1.0.0'), release('2.0.0', { rolloutPct: 99 })]);
     expect(answerOf(served, { version: '0.1', id: undefined })).toBe('1.0.0');
     expect(answerOf(served, { version: '1.0.0', id: undefined })).toBe('outside-cohort');
+  });
+
+  it('falls through the releases that are not for the device, whether it has an id or not (§3.8, §13.4, §13.11)', () => {
+    const ring = (...values: string[]) => targeting({ matchLabels: { ring: values } });
+    const served = catalog([
+      ...[release('1.1.0'), release('1.2.0', { targets: ring('outer', 'inner') })],
+      release('1.3.0', { targets: ring('inner') }),
+      // Targeting does not widen a cohort: both must hold.
+      release('1.4.0', { targets: ring('inner'), rolloutPct: 0 }),
+    ]);
+    for (const id of ['device-1', undefined]) {
+      const ask = (labels: Ask['labels']) => answerOf(served, { version: '1.0.0', id, labels });
+      expect([ask({ ring: 'inner' }), ask({ ring: 'outer' }), ask({})]).toEqual([
+        ...['1.3.0', '1.2.0', '1.1.0'],
+      ]);
+    }
+  });
+
+  it.each<[version: string, parts: Parameters<typeof catalog>[1], answer: string]>([
+    ['1.0.0', {}, '2.0.0'],
+    ['1.4.9', { updateMode: 'recommended', minimumSupportedVersion: '1.5' }, '2.0.0!'],
+    ['1.5.0', { updateMode: 'recommended', minimumSupportedVersion: '1.5' }, '2.0.0?'],
+    ['1.0.0', { minimumSupportedVersion: '1.1.0' }, '2.0.0!'],
+  ])('has the terms of the channel: %s with %j gets %s (§13.5, §13.6)', (text, parts, answer) => {
+    expect(answerOf(catalog([release('2.0.0')], parts), { version: text })).toBe(answer);
   });
 
   it('the cohort ends exactly at its threshold: of 10,000 buckets, 30 % are 0 to 2,999', () => {

@@ -22,6 +22,7 @@ const TIER_AB = targeting({ matchLabels: { tier: ['a', 'b'] } });
 const FROZEN = targeting({
   matchExpressions: [{ key: 'tier', operator: 'Exists', values: [] }],
 });
+const BOTH = { ...TIER_A, matchExpressions: FROZEN.matchExpressions };
 
 type Applied = ReturnType<typeof applyServingChange>;
 
@@ -126,6 +127,20 @@ describe('once a release has been offered to any device', () => {
     ['no expressions any more', frozen, { targets: null }],
     ['expressions where there were none', OFFERED, { targets: FROZEN }],
     ['a lower rollout while it is paused', paused, { rollout: 5 }],
+    [
+      'a lower rollout while it is deprecated',
+      { ...OFFERED, status: 'deprecated' },
+      { rollout: 5 },
+    ],
+    ['labels while it is paused', paused, { targets: TIER_A }],
+    ['labels while it is deprecated', { ...OFFERED, status: 'deprecated' }, { targets: TIER_A }],
+    ['labels while it is rolled back', { ...OFFERED, status: 'rolled_back' }, { targets: TIER_A }],
+    [
+      'expressions left out beside wider labels',
+      { ...narrow, targets: BOTH },
+      { targets: TIER_AB },
+    ],
+    ['empty targeting', { ...narrow, targets: BOTH }, { targets: targeting({}) }],
   ])(
     '%s is refused, and the refusal states the percentage and the ways out',
     (_what, before, change) => {
@@ -157,6 +172,7 @@ describe('order within one call: targets, then rollout, then status; the first r
       /lower it to 5\s?%/,
     ],
     ['status', { targets: null, rollout: 50, status: 'published' }, 'rolledBack', /re-served/],
+    ['expressions', { targets: FROZEN, rollout: 5 }, 'narrowing', /matchExpressions are frozen/],
   ])('%s', (_part, change, kind, words) => {
     const [found, message] = refusal(applyServingChange(rolledBack, change));
     expect([found, message]).toEqual([kind, expect.stringMatching(words)]);

@@ -1,0 +1,177 @@
+// Tests the update check on the wire (docs/contract.md 4.7): that a request reaches the decision with all of
+// its parts, the heads of the answers, and what changes from one check to the next. What is decided is tested
+// in test/domain/decision, what each part of a request means in test/http/update-check.test.ts, labels that
+// are refused in bad-input.test.ts, and what each status does in serving-control.test.ts.
+
+import { randomUUID } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { beforeAll, expect, it } from 'vitest';
+import { cohortBucket, hashText } from '../../src/domain/decision/cohort.ts';
+import {
+  anotherApp,
+  at,
+  manifestOf,
+  release,
+  serve,
+  setChannel,
+  tenantWith,
+} from '../support/released.ts';
+import { deviceSuite } from '../support/service-suite.ts';
+import {
+  ARTIFACT,
+  type CheckOptions,
+  check,
+  createTenant,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+deviceSuite('update check', (node) => {
+  /** App of all tests that only read: 1.1.0 on stable for every device. */
+  let tenant: Tenant;
+  beforeAll(async () => {
+    const other = { ...ARTIFACT, platform: 'my os/x', arch: 'a+b' };
+    tenant = await tenantWith(node, ['1.1.0', { artifacts: [ARTIFACT, other] }]);
+  });
+
+  /** Returns the manifest that a device gets, or null for 204. */
+  async function ask(of: Tenant, version = '1.0.0', options: CheckOptions = {}) {
+    return manifestOf(await check(node, of, version, { device: randomUUID(), ...options }));
+  }
+
+  const linux = (version: string) => `@/stable/linux/x86_64/${version}`;
+  it.each<[path: string, status: number, error?: string]>([
+    ['no%20app/stable/linux/x86_64/1.0.0', 404, 'Unknown app'],
+    ['@/Stable/linux/x86_64/1.0.0', 404, 'Unknown channel'],
+    [linux('1.0.0%20'), 400, 'version: Invalid version'],
+    [linux('1.0.0%'), 400, 'version: Malformed percent-encoding'],
+    ['@/stab%6Ce/my%20os%2Fx/a+b/1.0.0+4', 200],
+    ['@/stable/my%20os%2Fx/a%2Bb/1.1.0+5', 204],
+    ['@/stable/my+os%2Fx/a+b/1.0.0', 204],
+    ...['', '@/stable/linux/x86_64', linux(''), linux('1.0.0/'), linux('1.0.0/x')].map(
+      (path): [string, number, string] => [path, 404, 'Not found'],
+    ),
+    ['@/stable//x86_64/1.0.0', 404, 'Not found'],
+  ])('an address /u/%s is %i (§4.7, §4.7.3)', async (path, status, error) => {
+    const headers = { 'x-service-device': randomUUID() };
+    const answer = await send(node, 'GET', `/u/${path.replace('@', tenant.app)}`, { headers });
+    expect([answer.status, answer.body?.error]).toEqual([status, error]);
+    if (status >= 400) expect(answer.headers.get('content-type')).toBe('application/json');
+  });
+
+  it('another method is 405 and says what is allowed (§4)', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const answer = await check(node, tenant, '1.0.0', { method });
+      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(answer.body?.error).toBe('Method not allowed');
+    }
+  });
+
+  it('200 has its length, 204 neither body nor length nor type; no answer may be kept; HEAD is GET without the body (§4, §4.7.1, §4.7.2, §4.7.7)', async () => {
+    const unknown = `/u/${tenant.app}/nightly/linux/x86_64/1.0.0`;
+    const address = (version: string) => `/u/${linux(version).replace('@', tenant.app)}`;
+    for (const [path, status] of [
+      [address('1.0.0'), 200],
+      [address('1.1.0'), 204],
+      [unknown, 404],
+      [address('x'), 400],
+      [`${address('1.0.0')}?l.=x`, 400],
+      ['/u/a', 404],
+    ] as const) {
+      const [head, get] = [
+        await onSocket(node.url + path, 'HEAD'),
+        await onSocket(node.url + path),
+      ];
+      expect([get.status, get.headers['cache-control']], path).toEqual([status, 'no-store']);
+      expect([head.status, head.bytes, head.headers], path).toEqual([status, 0, get.headers]);
+      const { 'content-length': length, 'content-type': type } = get.headers;
+      const expected =
+        status === 204 ? [undefined, undefined] : [`${get.bytes}`, 'application/json'];
+      expect([length, type, get.headers['transfer-encoding']]).toEqual([...expected, undefined]);
+    }
+  });
+
+  it('the manifest has exactly the fields of the contract, for the app, the channel and the labels of the request (§2.3, §2.5, §4.7, §10.6, §13.6, §13.9)', async () => {
+    const beta = { channel: 'beta' };
+    const carried = { url: at('a?b=1'), sha512: 'q+/=', signature: 'c2ln', size: 0 };
+    const told = { version: 'v1.02+Build.7', notes: '## Größer & schneller 🚀\n' };
+    const matchLabels = JSON.parse('{"größe & 🚀":["a=b&c","ß"],"__proto__":["x"]}') as object;
+    await release(node, tenant, '1.0.9', beta);
+    const artifacts = [{ platform: 'linux', arch: 'x86_64', ...carried }];
+    const parts = { ...beta, notes: told.notes, artifacts, targets: { matchLabels } };
+    const { createdAt } = await release(node, tenant, told.version, parts);
+    expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const query = `l.__proto__=x&${encodeURIComponent('l.größe & 🚀')}=${encodeURIComponent('ß')}`;
+    const manifest = { ...told, ...carried, updateMode: 'optional', pub_date: createdAt };
+    expect(await ask(tenant, '1.0.0', { ...beta, query })).toEqual(manifest);
+    for (const other of ['', query.replace('=x', '=y')]) {
+      expect(await ask(tenant, '1.0.0', { ...beta, query: other })).toMatchObject({
+        version: '1.0.9',
+      });
+    }
+    // Rolled back on one channel, it is not so on another.
+    await serve(node, tenant, told.version, { ...beta, status: 'rolled_back' });
+    expect(await ask(tenant, told.version)).toBeNull();
+  });
+
+  it('a new app is found at once, by its ref and its id; its first checks are answered alike, HEAD too (§2.4, §4, §14.1)', async () => {
+    const ref = `late-${randomUUID()}`;
+    expect((await check(node, { app: ref }, '1.0.0')).status).toBe(404);
+    const late = await createTenant(node, ref);
+    expect((await check(node, { app: ref.toUpperCase() }, '1.0.0')).status).toBe(404);
+    await release(node, late, '1.1.0');
+    const head = await check(node, late, '1.0.0', { method: 'HEAD', device: randomUUID() });
+    const get = await check(node, late, '1.0.0', { device: randomUUID() });
+    const length = head.headers.get('content-length');
+    expect([head.status, head.text, length]).toEqual([200, '', `${Buffer.byteLength(get.text)}`]);
+    expect((await ask({ ...late, app: late.appId }))?.version).toBe('1.1.0');
+    await release(node, late, '1.2.0');
+    const first = await Promise.all(Array.from({ length: 40 }, () => ask(late)));
+    expect(first.map((manifest) => manifest?.version)).toEqual(first.map(() => '1.2.0'));
+  });
+
+  it("what is changed of the channel's terms counts at the next check, and a cohort is the domain's for the id that is stored (§13.5 to §13.7, §19.1)", async () => {
+    const staged = await anotherApp(node, tenant);
+    expect(await ask(staged)).toBeNull();
+    const { id } = await release(node, staged, '2.0.0', { rollout: 50 });
+    const offered = async (ids: readonly string[]) => {
+      const asked = await Promise.all(
+        // Header values leave as one byte per character.
+        ids.map((each) => ask(staged, '1.0.0', { device: Buffer.from(each).toString('latin1') })),
+      );
+      return ids.filter((_, index) => asked[index] !== null);
+    };
+    const ids = Array.from({ length: 24 }, (_, serial) => `gerät-${serial}-日本🚀x`);
+    const isIn = (each: string) => cohortBucket(hashText(each), hashText(String(id))) < 5000;
+    expect(await offered(ids)).toEqual(ids.filter(isIn));
+    expect(await offered(['   '])).toEqual([]);
+    await serve(node, staged, '2.0.0', { rollout: 100 });
+    expect(await offered(ids)).toEqual(ids);
+    await setChannel(node, staged, { updateMode: 'recommended', minimumSupportedVersion: '1.5' });
+    const terms = { minimumSupportedVersion: '1.5' };
+    expect(await ask(staged, '1.4.9')).toMatchObject({ ...terms, updateMode: 'required' });
+    expect(await ask(staged, '1.5.0')).toMatchObject({ ...terms, updateMode: 'recommended' });
+    await setChannel(node, staged, { updateMode: 'optional', minimumSupportedVersion: null });
+    const update = await ask(staged);
+    expect(update).toMatchObject({ updateMode: 'optional' });
+    expect(update).not.toHaveProperty('minimumSupportedVersion');
+  });
+});
+
+/** Sends a request, and returns its status, its headers but the date, and how many bytes its body has. */
+function onSocket(url: string, method = 'GET') {
+  type Raw = { status: number | undefined; headers: Record<string, unknown>; bytes: number };
+  return new Promise<Raw>((resolve, reject) => {
+    const headers = { 'x-service-device': randomUUID() };
+    const request = httpRequest(url, { method, headers, agent: false }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.byteLength;
+      });
+      const { date: _, ...told } = response.headers;
+      response.on('end', () => resolve({ status: response.statusCode, headers: told, bytes }));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
