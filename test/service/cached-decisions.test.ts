@@ -54,20 +54,18 @@ deviceSuite('decisions that a cache can keep', (node) => {
   });
 
   it('a refusal may be kept by no cache (§28.2)', async () => {
-    const address = `/c/${tenant.app}/stable/linux/x86_64/1.0.0/0`;
-    for (const [answer, status] of [
-      [await ask({ slice: '100' }), 400],
-      [await ask({ of: { ...tenant, app: 'no-such-app' } }), 404],
-      [await ask({ channel: 'nightly' }), 404],
-      [await send(node, 'GET', `${address}?l.ring=early`), 400],
-      [await send(node, 'GET', `/c/${tenant.app}/stable/linux/1.0.0/0`), 404],
-      [await send(node, 'GET', '/c/x'), 404],
-      [await ask({}, { method: 'POST' }), 405],
+    const address = `/c/${tenant.app}/stable/linux/x86_64/1.0.0`;
+    for (const [path, status] of [
+      [`${address}/100`, 400],
+      [`${address}/0?l.ring=early`, 400],
+      [address.replace(tenant.app, 'no-such-app').concat('/0'), 404],
+      [address, 404],
+      ['/c/x', 404],
     ] as const) {
-      expect(answer.status, answer.text).toBe(status);
-      if (status !== 405) expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(answer.headers.get('etag')).toBeNull();
+      const answer = await send(node, 'GET', path);
+      expect([answer.status, answer.headers.get('cache-control')]).toEqual([status, 'no-store']);
     }
+    expect((await ask({}, { method: 'POST' })).status).toBe(405);
   });
 
   it('the client of the example gets what its slice gets; an offer is on the record, so that the rollout only rises (§14.1, §28.4, §28.6)', async () => {
@@ -77,7 +75,9 @@ deviceSuite('decisions that a cache can keep', (node) => {
     const asked = { app: made.app, channel: 'stable', platform: 'linux', arch: 'x86_64' };
     for (const deviceId of ['kiosk-1', 'kiosk-2', 'Gerät 7', '🚀']) {
       const update = await checkForUpdate(node.url, { ...asked, version: '1.0.0', deviceId });
-      expect(update?.version).toBe(sliceOf(deviceId) < 40 ? '1.1.0' : undefined);
+      const expected = { version: '1.1.0' };
+      if (sliceOf(deviceId) < 40) expect(update).toMatchObject(expected);
+      else expect(update).toBeNull();
     }
     expect((await ask({ of: made, slice: 39 })).body?.version).toBe('1.1.0');
     expect((await control(node, made, '1.1.0', { rollout: 39 })).status).toBe(422);

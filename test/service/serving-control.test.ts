@@ -100,13 +100,11 @@ serviceSuite('serving control', (node) => {
     expect((await offerTo(made))?.version).toBe('1.0.0');
     const unknownKey = [400, 'rolout: Unrecognized key'] as const;
     const calls: (readonly [Json, number, string])[] = [
-      [{ rollout: 10, rolout: 10 }, ...unknownKey],
       [{ app: 'unknown', rolout: 10 }, ...unknownKey],
       [{ rollout: 10, app: 'unknown' }, 404, 'Unknown app'],
       [{ rollout: 10, channel: 'nightly' }, 404, 'Unknown channel'],
-      [{ rollout: 10, version: '1.0.1' }, 404, 'Unknown release'],
-      [{ rollout: 10, channel: 'beta' }, 404, 'Unknown release'],
       [{ rollout: 10, version: '1.0.0+1' }, 404, 'Unknown release'],
+      [{ rollout: 10, channel: 'beta' }, 404, 'Unknown release'],
     ];
     for (const call of calls) await refused(made, ...call);
     for (const app of [made.app, made.appId]) {
@@ -118,31 +116,15 @@ serviceSuite('serving control', (node) => {
     await refused(made, { rollout: 1, status: 'published', rolout: 1 }, ...unknownKey);
   });
 
-  it('a status decides the next check: paused and deprecated halt offering until published, rolled_back takes devices down and is permanent (§3)', async () => {
+  it('a status decides the next check; rolled_back is permanent (§3)', async () => {
     const made = await withRelease();
-    await publish(node, made, '0.5.0');
-    expect(await offerTo(made)).toMatchObject({ version: '1.0.0' });
-    await publish(node, made, '1.1.0', { status: 'paused' });
-    for (const status of ['paused', 'deprecated']) {
+    for (const status of ['paused', 'published', 'deprecated', 'published', 'rolled_back']) {
       await change(made, { status });
-      expect(await offerTo(made)).toMatchObject({ version: '0.5.0' });
-      await control(node, made, '1.1.0', { status: 'published' });
-      const required = { version: '1.1.0', updateMode: 'required' };
-      const optional = { version: '1.1.0', updateMode: 'optional' };
-      expect(await offerTo(made)).toMatchObject(optional);
-      const isDeprecated = status === 'deprecated';
-      expect(await offerTo(made, '1.0.0')).toMatchObject(isDeprecated ? required : optional);
-      await change(made, { status: 'published' });
-      expect(await offerTo(made, '1.0.0')).toMatchObject(optional);
-      await control(node, made, '1.1.0', { status: 'paused' });
-      expect(await offerTo(made)).toMatchObject({ version: '1.0.0' });
+      const version = status === 'published' ? '1.0.0' : undefined;
+      expect((await offerTo(made))?.version).toBe(version);
     }
-    await change(made, { status: 'rolled_back' });
-    const down = { version: '0.5.0', allowDowngrade: true };
-    expect(await offerTo(made, '1.0.0')).toMatchObject(down);
-    expect(await offerTo(made)).not.toHaveProperty('allowDowngrade');
     for (const more of [{}, { rollout: 100, targets: null }]) {
-      const call = { status: 'published', ...more };
+      const call = { status: 'paused', ...more };
       await refused(made, call, 409, 'A rolled-back release cannot be re-served');
     }
     expect((await change(made, { status: 'rolled_back', rollout: 100 })).status).toBe(200);

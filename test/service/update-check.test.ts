@@ -1,7 +1,8 @@
 // Tests the update check on the wire (docs/contract.md 4.7): that a request reaches the decision with all of
 // its parts, the heads of the answers, and what changes from one check to the next. What is decided is tested
-// in test/domain/decision, what each part of a request means in test/http/update-check.test.ts, labels that
-// are refused in bad-input.test.ts, and what each status does in serving-control.test.ts.
+// in test/domain/decision, what an address says in test/http/updater-addresses.test.ts; labels that are
+// refused, malformed paths and other methods in bad-input.test.ts; what Tauri's updater is offered in
+// test/updater/manifest.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
@@ -48,23 +49,13 @@ deviceSuite('update check', (node) => {
     ['@/stab%6Ce/my%20os%2Fx/a+b/1.0.0+4', 200],
     ['@/stable/my%20os%2Fx/a%2Bb/1.1.0+5', 204],
     ['@/stable/my+os%2Fx/a+b/1.0.0', 204],
-    ...['', '@/stable/linux/x86_64', linux(''), linux('1.0.0/'), linux('1.0.0/x')].map(
-      (path): [string, number, string] => [path, 404, 'Not found'],
-    ),
+    ['@/stable/linux/x86_64', 404, 'Not found'],
     ['@/stable//x86_64/1.0.0', 404, 'Not found'],
   ])('an address /u/%s is %i (§4.7, §4.7.3)', async (path, status, error) => {
     const headers = { 'x-service-device': randomUUID() };
     const answer = await send(node, 'GET', `/u/${path.replace('@', tenant.app)}`, { headers });
     expect([answer.status, answer.body?.error]).toEqual([status, error]);
     if (status >= 400) expect(answer.headers.get('content-type')).toBe('application/json');
-  });
-
-  it('another method is 405 and says what is allowed (§4)', async () => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      const answer = await check(node, tenant, '1.0.0', { method });
-      expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-      expect(answer.body?.error).toBe('Method not allowed');
-    }
   });
 
   it('200 has its length, 204 neither body nor length nor type; no answer may be kept; HEAD is GET without the body (§4, §4.7.1, §4.7.2, §4.7.7)', async () => {
@@ -77,6 +68,7 @@ deviceSuite('update check', (node) => {
       [address('x'), 400],
       [`${address('1.0.0')}?l.=x`, 400],
       ['/u/a', 404],
+      ['//u/a', 404],
     ] as const) {
       const [head, get] = [
         await onSocket(node.url + path, 'HEAD'),
@@ -101,13 +93,15 @@ deviceSuite('update check', (node) => {
     const parts = { ...beta, notes: told.notes, artifacts, targets: { matchLabels } };
     const { createdAt } = await release(node, tenant, told.version, parts);
     expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    const query = `l.__proto__=x&${encodeURIComponent('l.größe & 🚀')}=${encodeURIComponent('ß')}`;
+    const key = encodeURIComponent('l.größe & 🚀');
+    const versionFor = async (query: string) =>
+      (await ask(tenant, '1.0.0', { ...beta, query }))?.version;
     const manifest = { ...told, ...carried, updateMode: 'optional', pub_date: createdAt };
+    const query = `l.__proto__=x&${key}=%C3%9F`;
     expect(await ask(tenant, '1.0.0', { ...beta, query })).toEqual(manifest);
-    for (const other of ['', query.replace('=x', '=y')]) {
-      expect(await ask(tenant, '1.0.0', { ...beta, query: other })).toMatchObject({
-        version: '1.0.9',
-      });
+    expect(await versionFor(`l.__proto__=x&${key}=a%3Db%26c`)).toBe(told.version);
+    for (const other of ['', `l.__proto__=x&${key}=ss`, `l.__proto__=y&${key}=%C3%9F`]) {
+      expect(await versionFor(other)).toBe('1.0.9');
     }
     // Rolled back on one channel, it is not so on another.
     await serve(node, tenant, told.version, { ...beta, status: 'rolled_back' });
@@ -130,10 +124,10 @@ deviceSuite('update check', (node) => {
     expect(first.map((manifest) => manifest?.version)).toEqual(first.map(() => '1.2.0'));
   });
 
-  it("what is changed of the channel's terms counts at the next check, and a cohort is the domain's for the id that is stored (§13.5 to §13.7, §19.1)", async () => {
+  it("what is changed of the channel's terms counts at the next check, and a cohort is the domain's for the release and the UTF-8 text of the header (§3.8, §13.5 to §13.7, §19.1)", async () => {
     const staged = await anotherApp(node, tenant);
     expect(await ask(staged)).toBeNull();
-    const { id } = await release(node, staged, '2.0.0', { rollout: 50 });
+    const { id } = await release(node, staged, '2.0.0', { rollout: 10 });
     const offered = async (ids: readonly string[]) => {
       const asked = await Promise.all(
         // Header values leave as one byte per character.
@@ -141,10 +135,30 @@ deviceSuite('update check', (node) => {
       );
       return ids.filter((_, index) => asked[index] !== null);
     };
-    const ids = Array.from({ length: 24 }, (_, serial) => `gerät-${serial}-日本🚀x`);
-    const isIn = (each: string) => cohortBucket(hashText(each), hashText(String(id))) < 5000;
-    expect(await offered(ids)).toEqual(ids.filter(isIn));
-    expect(await offered(['   '])).toEqual([]);
+    // From 1: the id `0` is one that many devices share (§19.10).
+    const ids = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((serial) => [
+      ...[`${serial}`, `${serial}`.padEnd(128, 'x'), `gerät-${serial}-größe`],
+      ...[
+        `x日本-${serial}-🚀x`,
+        `${serial}${'🚀'.repeat(125)}xx`,
+        `my "device", ${serial}; (blue)`,
+      ],
+    ]);
+    const inCohort = (rollout: number) =>
+      ids.filter((each) => cohortBucket(hashText(each), hashText(String(id))) < rollout * 100);
+    expect(await offered(ids)).toEqual(inCohort(10));
+    for (const [change, expected] of [
+      [{ rollout: 50 }, inCohort(50)],
+      [{ status: 'paused' }, []],
+      [{ status: 'published' }, inCohort(50)],
+      [{ rollout: 99 }, inCohort(99)],
+    ] as const) {
+      await serve(node, staged, '2.0.0', change);
+      expect(await offered(ids)).toEqual(expected);
+    }
+    for (const text of ['', '   ', 'x'.repeat(129), `x${'ä'.repeat(127)}x`]) {
+      expect(await offered([text])).toEqual([]);
+    }
     await serve(node, staged, '2.0.0', { rollout: 100 });
     expect(await offered(ids)).toEqual(ids);
     await setChannel(node, staged, { updateMode: 'recommended', minimumSupportedVersion: '1.5' });

@@ -100,7 +100,8 @@ describe('a decision', () => {
       release('1.4.0', { targets: ring('inner'), rolloutPct: 0 }),
     ]);
     for (const id of ['device-1', undefined]) {
-      const ask = (labels: Ask['labels']) => answerOf(served, { version: '1.0.0', id, labels });
+      const ask = (labels: Record<string, string>) =>
+        answerOf(served, { version: '1.0.0', id, labels });
       expect([ask({ ring: 'inner' }), ask({ ring: 'outer' }), ask({})]).toEqual([
         ...['1.3.0', '1.2.0', '1.1.0'],
       ]);
@@ -114,6 +115,17 @@ describe('a decision', () => {
     ['1.0.0', { minimumSupportedVersion: '1.1.0' }, '2.0.0!'],
   ])('has the terms of the channel: %s with %j gets %s (§13.5, §13.6)', (text, parts, answer) => {
     expect(answerOf(catalog([release('2.0.0')], parts), { version: text })).toBe(answer);
+  });
+
+  it('is for the same cohort on the channel of a release and on its followers (§11.19)', () => {
+    const staged = release('1.2.0', { rolloutPct: 50 });
+    const askedOf = (...releases: readonly SnapshotRelease[]) =>
+      Array.from({ length: 25 }, (_, at) =>
+        answerOf(catalog(releases), { version: '1.1.0', id: `device-${at}` }),
+      );
+    const own = askedOf(staged);
+    expect(askedOf(release('1.1.0'), { ...staged, ...followed })).toEqual(own);
+    expect(new Set(own)).toEqual(new Set(['1.2.0', 'outside-cohort']));
   });
 
   it('the cohort ends exactly at its threshold: of 10,000 buckets, 30 % are 0 to 2,999', () => {
