@@ -1,5 +1,5 @@
-// Tests the route of decisions for slices (docs/contract.md 28): what an address and its query decide, and the
-// bound on the requests that wait for a store. That a cohort has its slices is tested in
+// Tests the route of decisions for slices (docs/contract.md 28): what an address and its query decide, and
+// the bound on the requests that wait for a store. That a cohort has its slices is tested in
 // test/domain/decision/device-slice.test.ts, the way over HTTP in test/service/cached-decisions.test.ts.
 
 import { describe, expect, it } from 'vitest';

@@ -21,6 +21,8 @@ import {
   type Tenant,
 } from '../support/tenant.ts';
 
+const MACHINE = { platform: 'linux', arch: 'x86_64' };
+
 type Json = Record<string, unknown>;
 
 deviceSuite('a channel that follows another one', (node) => {
@@ -61,7 +63,7 @@ deviceSuite('a channel that follows another one', (node) => {
     expect(await versionFor('1.0.0')).toBe('1.3.0-rc.1');
     await publish(node, made, '1.3.0');
     expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
-    const device = { deviceId: 'x', platform: 'linux', arch: 'x86_64', version: '1.0.0' };
+    const device = { ...MACHINE, deviceId: 'x', version: '1.0.0' };
     const wave = await decisions(node, made, [device], { channel: 'beta' });
     expect(wave.body).toMatchObject({ decisions: [{ update: { version: '1.3.0' } }] });
     for (let round = 0; round < 3; round++) {
@@ -97,15 +99,13 @@ deviceSuite('a channel that follows another one', (node) => {
   it('keeps its own terms; what its devices are offered is in files of updaters, counts as offered, and ends with null', async () => {
     const made = await following();
     const url = 'https://dl.example.com/app.AppImage';
-    const artifact = { platform: 'linux', arch: 'x86_64', url, sha512: 'ab'.repeat(64), size: 7 };
+    const artifact = { ...MACHINE, url, sha512: 'ab'.repeat(64), size: 7 };
     await publish(node, made, '1.1.0', { artifacts: [artifact], notes: 'of stable' });
     const required = { minimumSupportedVersion: '1.1.0' };
     const terms = { ...required, updateMode: 'recommended', requireSignature: true };
     await setChannel(made, 'stable', terms);
-    expect(await offered(made, '1.0.0')).toMatchObject({
-      version: '1.1.0',
-      updateMode: 'optional',
-    });
+    const optional = { version: '1.1.0', updateMode: 'optional' };
+    expect(await offered(made, '1.0.0')).toMatchObject(optional);
     expect((await control(node, made, '1.1.0', { rollout: 50 })).status).toBe(422);
     const name = { app: made.app, channel: 'stable', version: '1.1.0' };
     expect((await manage(node, made, 'DELETE', 'releases', name)).status).toBe(409);
@@ -157,28 +157,27 @@ deviceSuite('a channel that follows another one', (node) => {
     it('can follow neither itself nor its follower (409), nor what is no channel of the app (404) or no name (400)', async () => {
       const circle = 'A channel cannot follow itself, nor one that follows it';
       const unnamed = ['', 1, true, [], {}, 'x'.repeat(10_000)];
-      const calls: (readonly [string, unknown, number, string | RegExp])[] = [
-        ...[['beta', 'beta', 409, circle] as const, ['stable', 'beta', 409, circle] as const],
-        ...['theirs', 'nowhere', `${tenant.app}/stable`].map(
-          (follows) => ['nightly', follows, 404, 'Unknown channel'] as const,
-        ),
-        ...unnamed.map((follows) => ['nightly', follows, 400, /^follows: /] as const),
-      ];
-      for (const [name, follows, status, error] of calls) {
-        const answer = await setChannel(made, name, { follows });
-        expect(answer.status, String(follows)).toBe(status);
-        expect(answer.body?.error).toMatch(error);
+      for (const [name, values, status, error] of [
+        ['beta', ['beta'], 409, circle],
+        ['stable', ['beta'], 409, circle],
+        ['nightly', ['theirs', 'nowhere', `${tenant.app}/stable`], 404, 'Unknown channel'],
+        ['nightly', unnamed, 400, /^follows: /],
+      ] as const) {
+        for (const follows of values) {
+          const answer = await setChannel(made, name, { follows });
+          expect(answer.status, String(follows)).toBe(status);
+          expect(answer.body?.error).toMatch(error);
+        }
       }
     });
 
     it('a followed release counts the devices of followers that run it, unless they run one of their own', async () => {
       const { body } = await publish(node, made, '1.1.0', { rollout: 0 });
       const { id } = (body as { release: { id: string } }).release;
-      const device = { platform: 'linux', arch: 'x86_64', version: '1.1.0' };
-      await report(node, made, [
-        { ...device, deviceId: 'on-stable', channel: 'stable' },
-        { ...device, deviceId: 'on-beta', channel: 'beta' },
-      ]);
+      const devices = ['stable', 'beta'].map((channel) => {
+        return { ...MACHINE, version: '1.1.0', deviceId: `on-${channel}`, channel };
+      });
+      await report(node, made, devices);
       const read = () => manage(node, made, 'GET', `releases/${id}`);
       expect((await read()).body?.devices).toBe(2);
       const name = { app: made.app, channel: 'stable', version: '1.1.0' };

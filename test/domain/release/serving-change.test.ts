@@ -127,13 +127,7 @@ describe('once a release has been offered to any device', () => {
     ['no expressions any more', frozen, { targets: null }],
     ['expressions where there were none', OFFERED, { targets: FROZEN }],
     ['a lower rollout while it is paused', paused, { rollout: 5 }],
-    [
-      'a lower rollout while it is deprecated',
-      { ...OFFERED, status: 'deprecated' },
-      { rollout: 5 },
-    ],
     ['labels while it is paused', paused, { targets: TIER_A }],
-    ['labels while it is deprecated', { ...OFFERED, status: 'deprecated' }, { targets: TIER_A }],
     ['labels while it is rolled back', { ...OFFERED, status: 'rolled_back' }, { targets: TIER_A }],
     [
       'expressions left out beside wider labels',
