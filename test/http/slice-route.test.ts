@@ -5,14 +5,14 @@
 import { describe, expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import type { Catalog } from '../../src/domain/decision/catalog.ts';
+import { decide } from '../../src/domain/decision/decide.ts';
+import { planUpdate } from '../../src/domain/decision/plan.ts';
 import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { AppCounts } from '../../src/observe/app-counts.ts';
-import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/catalog-slot.ts';
+import type { CheckQuery } from '../../src/serving/catalog-slot.ts';
 import { catalog, release, targeting } from '../domain/sample.ts';
 import { answerOf, requestOf, responseOf } from './fake-exchange.ts';
 
@@ -58,14 +58,13 @@ describe('a decision for a slice', () => {
     signed: catalog([release('1.1.0', { artifacts: signed })], mustBeSigned),
     unsigned: catalog([release('1.1.0')], mustBeSigned),
   };
-  const slots = Object.entries(channels).map(([name, served]) => {
-    const slot = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
-    slot.replace(served);
-    return [name, slot] as const;
-  });
   const check = {
-    now: (query: CheckQuery, device: Device) =>
-      new Map(slots).get(query.scope.channel)?.planFor(query)?.decide(device),
+    now({ scope, version }: CheckQuery, device: Device) {
+      const served = channels[scope.channel];
+      if (served === undefined) return undefined;
+      const plan = planUpdate(served, { ...scope, version }, scope.candidates(served));
+      return { plan, ...decide(plan, device) };
+    },
     refused: () => fail('unknownChannel'),
   };
   const traffic = new Traffic(createLog('silent'), new Metrics());

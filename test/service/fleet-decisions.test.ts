@@ -8,6 +8,7 @@ import { serviceSuite } from '../support/service-suite.ts';
 import {
   ARTIFACT,
   admin,
+  anotherKey,
   control,
   createTenant,
   decisions,
@@ -101,7 +102,9 @@ serviceSuite('fleet decisions', (node) => {
   });
 
   it('a dry run and a refused wave write nothing: no device, no check-in, no offer; each is one hit of the rate limit (§4.6, §5.1, §5.2, §7.1, §8)', async () => {
-    const [made, stranger] = [await withRelease(), await createTenant(node)];
+    // A key of its own, whose window begins here.
+    const made = await anotherKey(node, await withRelease());
+    const stranger = await createTenant(node);
     await report(node, made, [{ ...DEVICE, deviceId: 'known', version: '0.1.0' }]);
     const before = await devicesOf(node, made);
     const devices = [DEVICE, { ...DEVICE, deviceId: 'known' }];

@@ -52,7 +52,7 @@ serviceSuite('serving control', (node) => {
 
   /** Returns the app's serving-control entries of the audit, oldest first. */
   async function audited({ app, org }: Tenant): Promise<Json[]> {
-    const entries = await auditOf(node, { org }, 'action=release.serve');
+    const entries = await auditOf(node, { org }, 'action=release.serve&limit=1000');
     return entries.filter(({ subject }) => String(subject).startsWith(`${app}/`)).reverse();
   }
 
