@@ -22,7 +22,6 @@ import {
   check,
   control,
   createTenant,
-  publish,
   type Tenant,
 } from '../support/tenant.ts';
 
@@ -116,36 +115,26 @@ serviceSuite('serving control', (node) => {
     await refused(made, { rollout: 1, status: 'published', rolout: 1 }, ...unknownKey);
   });
 
-  it('a status decides the next check; rolled_back is permanent (§3)', async () => {
-    const made = await withRelease();
+  it('targeting and status decide the next check; a check that was answered otherwise is no offer; rolled_back is permanent (§3, §3.6, §4.3)', async () => {
+    const made = await withRelease({ targets: RING_A });
+    const versionFor = async (ring: string) =>
+      (await offerTo(made, OLD, { query: `l.ring=${ring}` }))?.version;
+    expect(await versionFor('b')).toBeUndefined();
+    expect((await change(made, { rollout: 10 })).status).toBe(200);
+    const wider = { ...RING_A, matchLabels: { ring: ['b', 'a'] } };
+    for (const [targets, ring] of [[wider, 'b'] as const, [null, 'c'] as const]) {
+      expect((await change(made, { rollout: 100, targets })).status).toBe(200);
+      expect(await versionFor(ring)).toBe('1.0.0');
+    }
     for (const status of ['paused', 'published', 'deprecated', 'published', 'rolled_back']) {
       await change(made, { status });
-      const version = status === 'published' ? '1.0.0' : undefined;
-      expect((await offerTo(made))?.version).toBe(version);
+      expect(await versionFor('a')).toBe(status === 'published' ? '1.0.0' : undefined);
     }
     for (const more of [{}, { rollout: 100, targets: null }]) {
       const call = { status: 'paused', ...more };
       await refused(made, call, 409, 'A rolled-back release cannot be re-served');
     }
     expect((await change(made, { status: 'rolled_back', rollout: 100 })).status).toBe(200);
-  });
-
-  it('targeting decides the next check, null clears it; a check that was answered otherwise is no offer (§3.6, §4.3)', async () => {
-    const made = await withRelease({ rollout: 0, targets: RING_A });
-    await publish(node, made, '0.5.0');
-    const versionFor = async (query: string) =>
-      (await offerTo(made, OLD, { device: 'one', query }))?.version;
-    expect(await versionFor('l.ring=a')).toBe('0.5.0');
-    expect((await change(made, { rollout: 100 })).status).toBe(200);
-    expect(await versionFor('l.ring=b')).toBe('0.5.0');
-    expect((await change(made, { rollout: 10 })).status).toBe(200);
-    await change(made, { rollout: 100 });
-    expect(await versionFor('l.ring=a')).toBe('1.0.0');
-    const wider = { ...RING_A, matchLabels: { ring: ['b', 'a'] } };
-    expect(releaseOf(await change(made, { targets: wider })).targets).toStrictEqual(wider);
-    expect(await versionFor('l.ring=b')).toBe('1.0.0');
-    await change(made, { targets: null });
-    expect(await versionFor('l.ring=c')).toBe('1.0.0');
   });
 
   it('once offered, serving only widens: 422 refuses the whole call, and devices get what they got (§3.6, §3.7, §14.9)', async () => {

@@ -44,12 +44,10 @@ deviceSuite('update check', (node) => {
     ['no%20app/stable/linux/x86_64/1.0.0', 404, 'Unknown app'],
     ['@/Stable/linux/x86_64/1.0.0', 404, 'Unknown channel'],
     [linux('1.0.0%20'), 400, 'version: Invalid version'],
-    [linux('1.0.0%'), 400, 'version: Malformed percent-encoding'],
     ['@/stab%6Ce/my%20os%2Fx/a+b/1.0.0+4', 200],
     ['@/stable/my%20os%2Fx/a%2Bb/1.1.0+5', 204],
     ['@/stable/my+os%2Fx/a+b/1.0.0', 204],
     ['@/stable/linux/x86_64', 404, 'Not found'],
-    ['@/stable//x86_64/1.0.0', 404, 'Not found'],
   ])('an address /u/%s is %i (§4.7, §4.7.3)', async (path, status, error) => {
     const headers = { 'x-service-device': randomUUID() };
     const answer = await send(node, 'GET', `/u/${path.replace('@', tenant.app)}`, { headers });
