@@ -2,15 +2,9 @@
 // tools leave them: as they are, with a damaged byte, without a manifest, and with a file unsigned
 // (docs/operating/commands.md). The service is one that answers with its findings alone.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Artifact } from '../../src/contract/resource.ts';
-import { findingsOf } from '../../src/domain/release/finding/findings.ts';
-import { snapshot, version } from '../domain/sample.ts';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
 import {
   BUILT,
   CARGO_DIST,
@@ -23,7 +17,7 @@ import {
   TAURI,
   VELOPACK,
 } from '../support/build-folders.ts';
-import { runSluiceHere } from '../support/sluice-command.ts';
+import { PublisherShell } from '../support/publisher-shell.ts';
 
 /** A file of the folder, and what the command says when it is damaged, missing or unsigned. */
 type Fault = readonly [path: string, words: RegExp];
@@ -37,7 +31,9 @@ type Row = {
   readonly unsigned: Fault;
 };
 
-const DAMAGED = /is another file than .+ says: its content differs/;
+/** What is said of a file that is not what a list of the build says. */
+const differs = (name: string, list: string) =>
+  new RegExp(`${name} is another file than ${list} says: its content differs$`, 'm');
 const SIGNED_ONLY = /signature: Is missing: the channel offers no device an unsigned artifact/;
 const BESIDE_SIGNED = /signature: Is missing, and other artifacts for \S+ are signed/;
 /** No file tells the content of another one, or what it is: the folder is published as it is. */
@@ -50,7 +46,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'electron-builder (real)': {
     folder: realBuild('electron-builder'),
     taken: 2,
-    damaged: ['dist/My App-1.4.0-arm64-mac.zip', DAMAGED],
+    damaged: [
+      'dist/My App-1.4.0-arm64-mac.zip',
+      differs('My App-1.4.0-arm64-mac.zip', 'latest-mac.yml'),
+    ],
     missing: ['dist/latest-mac.yml', /^warning: latest-mac\.yml: Is missing, while .+ block map/m],
     unsigned: ANY,
   },
@@ -78,7 +77,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'electron-builder': {
     folder: ELECTRON_BUILDER,
     taken: 6,
-    damaged: ['dist/My App Setup 1.4.0.exe', DAMAGED],
+    damaged: ['dist/My App Setup 1.4.0.exe', differs('My App Setup 1.4.0.exe', 'latest.yml')],
     missing: [
       'dist/latest.yml',
       /^error: latest\.yml: Is missing, while My App Setup 1\.4\.0\.exe/m,
@@ -88,7 +87,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'Electron Forge': {
     folder: ELECTRON_FORGE,
     taken: 5,
-    damaged: ['out/make/squirrel.windows/x64/my_app-1.4.0-full.nupkg', DAMAGED],
+    damaged: [
+      'out/make/squirrel.windows/x64/my_app-1.4.0-full.nupkg',
+      differs('my_app-1.4.0-full.nupkg', 'RELEASES'),
+    ],
     missing: ['out/make/squirrel.windows/x64/RELEASES', NOT_TOLD],
     unsigned: ANY,
   },
@@ -105,7 +107,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   Velopack: {
     folder: VELOPACK,
     taken: 2,
-    damaged: ['Releases/MyApp-1.4.0-full.nupkg', DAMAGED],
+    damaged: ['Releases/MyApp-1.4.0-full.nupkg', differs('MyApp-1.4.0-full.nupkg', 'RELEASES')],
     missing: [
       'Releases/MyApp-1.4.0-full.nupkg',
       /^error: RELEASES: Names MyApp-1\.4\.0-full\.nupkg, which is missing: .+ its content\n(?!error)/m,
@@ -115,7 +117,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   Sparkle: {
     folder: SPARKLE,
     taken: 1,
-    damaged: ['updates/MyApp-1.4.0.zip', DAMAGED],
+    damaged: ['updates/MyApp-1.4.0.zip', differs('MyApp-1.4.0.zip', 'appcast.xml')],
     missing: [
       'updates/MyApp-1.4.0.zip',
       /: appcast\.xml: Names MyApp-1\.4\.0\.zip, which is missing: there is no file of that name; /,
@@ -125,53 +127,35 @@ const ROWS: Readonly<Record<string, Row>> = {
   goreleaser: {
     folder: GORELEASER,
     taken: 4,
-    damaged: ['dist/notes_1.4.0_windows_amd64.zip', DAMAGED],
+    damaged: [
+      'dist/notes_1.4.0_windows_amd64.zip',
+      differs('notes_1.4.0_windows_amd64.zip', 'notes_1.4.0_checksums.txt'),
+    ],
     missing: ['dist/notes_1.4.0_checksums.txt', NOT_TOLD],
     unsigned: ANY,
   },
   'cargo-dist': {
     folder: CARGO_DIST,
     taken: 3,
-    damaged: ['target/distrib/notes-x86_64-pc-windows-msvc.zip', DAMAGED],
+    damaged: [
+      'target/distrib/notes-x86_64-pc-windows-msvc.zip',
+      differs('notes-x86_64-pc-windows-msvc.zip', 'notes-x86_64-pc-windows-msvc.zip.sha256'),
+    ],
     missing: ['target/distrib/notes-x86_64-pc-windows-msvc.zip.sha256', NOT_TOLD],
     unsigned: ANY,
   },
 };
 
 describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
-  let home: string;
-  let service: Server;
-  let requireSignature = false;
-
-  beforeAll(async () => {
-    service = createServer(async (request, response) => {
-      const body = JSON.parse((await request.toArray()).join('')) as Publication;
-      response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(answer(body, requireSignature)));
-    });
-    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-  });
-  afterAll(() => service.close());
-  beforeEach(() => {
-    requireSignature = false;
-    home = mkdtempSync(join(tmpdir(), 'sluice-build-'));
-    for (const [path, content] of Object.entries(row.folder)) write(path, content);
-  });
-  afterEach(() => rmSync(home, { recursive: true, force: true }));
-
-  const write = (path: string, content: string | Buffer) => {
-    mkdirSync(dirname(join(home, path)), { recursive: true });
-    writeFileSync(join(home, path), content);
-  };
+  const shell = new PublisherShell();
+  beforeEach(() => shell.lay(row.folder));
 
   /** Publishes the folder; returns the code and all that the command says. */
   const publish = async () => {
     const [root = ''] = Object.keys(row.folder)[0]?.split('/') ?? [];
     const place = ['--app', 'notes', '--channel', 'stable', '--version', BUILT, '--rollout', '10'];
-    const args = ['release', 'publish', join(home, root), ...place];
-    const SLUICE_URL = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-    const env = { SLUICE_URL, SLUICE_KEY: 'key' };
-    const result = await runSluiceHere([...args, '--url-base', 'https://dl.example.com'], env);
+    const args = ['release', 'publish', join(shell.path, root), ...place];
+    const result = await shell.sluice([...args, '--url-base', 'https://dl.example.com']);
     return { code: result.code, text: result.stdout + result.stderr };
   };
 
@@ -198,34 +182,23 @@ describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
     // An appcast lists sizes, and no sums: a byte is lost.
     const isSized = path.startsWith('updates/');
     if (!isSized) content[content.length - 1] = (content.at(-1) ?? 0) ^ 1;
-    write(path, isSized ? content.subarray(1) : content);
+    shell.write(path, isSized ? content.subarray(1) : content);
     await expectSaid(words);
   });
 
   it('without a manifest, or a file that it lists (Command line)', async () => {
     const [path, words] = row.missing;
-    if (path !== '') rmSync(join(home, path));
+    if (path !== '') rmSync(join(shell.path, path));
     await expectSaid(words);
   });
 
   it('with a file unsigned (Command line)', async () => {
     const [path, words] = row.unsigned;
-    requireSignature = words === SIGNED_ONLY;
+    shell.requireSignature = words === SIGNED_ONLY;
     const appcast = path.endsWith('.xml') ? String(row.folder[path]) : undefined;
-    if (appcast !== undefined) write(path, appcast.replace(/\ssparkle:edSignature="[^"]*"/g, ''));
-    else if (path !== '') rmSync(join(home, path));
+    if (appcast !== undefined)
+      shell.write(path, appcast.replace(/\ssparkle:edSignature="[^"]*"/g, ''));
+    else if (path !== '') rmSync(join(shell.path, path));
     await expectSaid(words);
   });
 });
-
-type Publication = { readonly version: string; readonly artifacts: readonly Artifact[] };
-
-/** What the service answers to a publication, or to its dry run. */
-function answer(body: Publication, requireSignature: boolean): object {
-  const place = { ...snapshot([]), requireSignature };
-  return {
-    release: { ...body, status: 'published', rolloutPct: 10 },
-    findings: findingsOf(version(body.version), body.artifacts, place),
-    effect: { devices: 0, isEstimate: false, gain: 0, lose: 0, moves: [] },
-  };
-}

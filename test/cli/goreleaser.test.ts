@@ -2,19 +2,14 @@
 // (docs/operating/commands.md).
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FileContents } from '../../src/cli/build/file-contents.ts';
-import { readBuild, readReleaseFiles } from '../../src/cli/build/release-files.ts';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { differenceOf } from '../../src/cli/print/difference.ts';
+import { addressOf, BuildFolder } from '../support/build-folder.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-goreleaser-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = new BuildFolder();
+const HOST = addressOf('');
 
 type Json = Readonly<Record<string, unknown>>;
 type Target = Readonly<Record<string, string>>;
@@ -81,20 +76,16 @@ async function read(
     'dist/config.yaml': 'version: 2',
     ...more,
   };
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
-  }
-  const root = join(folder, 'dist');
-  const paths = isPattern ? readdirSync(root).map((name) => join(root, name)) : [root];
-  const build = await readBuild(paths, version);
-  const contents = new FileContents(() => undefined);
-  const { taken, passedOver, findings } = await readReleaseFiles(build, (name) => name, contents);
+  const [root = ''] = folder.lay(files);
+  const names = isPattern ? readdirSync(root) : [''];
+  const paths = names.map((name) => join(root, name));
+  const { artifacts, passedOver, findings } = await folder.read(files, version, paths);
   return {
-    taken: taken
-      .map(({ artifact: { url, platform, arch } }) => `${url} ${platform} ${arch}`)
+    taken: artifacts
+      .map(({ url = '', platform, arch }) => `${decodeURIComponent(url)} ${platform} ${arch}`)
+      .map((line) => line.slice(HOST.length))
       .toSorted(),
-    passedOver: passedOver.map(({ file, reason }) => `${relative(root, file)}: ${reason}`),
+    passedOver: Object.entries(passedOver).map(([file, reason]) => `${file}: ${reason}`),
     findings,
   };
 }
@@ -161,7 +152,7 @@ describe('a folder of goreleaser', () => {
     await expect(read(made, damaged)).rejects.toThrow(
       'than artifacts.json says: its content differs',
     );
-    rmSync(join(folder, 'dist'), { recursive: true });
+    rmSync(join(folder.path, 'dist'), { recursive: true });
     const { findings } = await read([...made, { ...archive(WINDOWS), path: 'dist-2/tool.tar.gz' }]);
     expect(findings).toMatchObject([{ path: 'artifacts.json', severity: 'error' }]);
   });
@@ -171,9 +162,9 @@ describe('a folder of goreleaser', () => {
     const { taken, passedOver } = await read([program(later), program(LINUX)]);
     expect(taken).toEqual(['tool_linux_amd64_v1/tool linux x86_64']);
     expect(passedOver).toContain(
-      'tool_linux_amd64_v3/tool: needs goamd64 v3, and one for v1 is beside it',
+      'dist/tool_linux_amd64_v3/tool: needs goamd64 v3, and one for v1 is beside it',
     );
-    rmSync(join(folder, 'dist'), { recursive: true });
+    rmSync(join(folder.path, 'dist'), { recursive: true });
     expect((await read([program(later)])).taken).toEqual(['tool_linux_amd64_v3/tool linux x86_64']);
   });
 

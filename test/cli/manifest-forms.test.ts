@@ -2,38 +2,15 @@
 // manifests, checksums and signatures (docs/operating/commands.md).
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FileContents } from '../../src/cli/build/file-contents.ts';
-import { readBuild, readReleaseFiles } from '../../src/cli/build/release-files.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import { readNotes } from '../../src/cli/call/text-file.ts';
+import { BuildFolder } from '../support/build-folder.ts';
+import type { Folder } from '../support/build-folders.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-forms-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-type Files = Readonly<Record<string, string | Buffer>>;
-
-/** Reads a folder with these files for the release of a version. */
-async function read(files: Files, version = '1.2.3') {
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
-  }
-  const build = await readBuild([folder], version);
-  const addressOf = (name: string) => `https://dl.example.com/${encodeURIComponent(name)}`;
-  const contents = new FileContents(() => undefined);
-  const { taken, passedOver, findings } = await readReleaseFiles(build, addressOf, contents);
-  return {
-    artifacts: taken.map(({ artifact }) => artifact),
-    passedOver: passedOver.map(({ file, reason }) => `${relative(folder, file)}: ${reason}`),
-    findings,
-  };
-}
+const folder = new BuildFolder();
+const read = (files: Folder, version = '1.2.3') => folder.read(files, version);
 
 const APP = 'Notes-1.2.3.AppImage';
 
@@ -62,7 +39,7 @@ it.each<[string, (sum: string, name: string) => string]>([
   ['the tag of OpenSSL 3', (sum, name) => `SHA2-256(${name})= ${sum}\n`],
   ['UTF-16 of a Windows shell', (sum, name) => `${sum.toUpperCase()}  ${name}\r\n`],
 ])('a file of checksums is held to, with %s (Command line)', async (form, line) => {
-  const listing = (sum: string): Files => {
+  const listing = (sum: string): Folder => {
     const text = `# comment\n${line(sum, APP)}`;
     const isWide = form.startsWith('UTF-16');
     const content = isWide ? Buffer.from(`\ufeff${text}`, 'utf16le') : text;
@@ -90,7 +67,7 @@ it('a signature beside a file may be UTF-16, with line breaks of Windows (Comman
 });
 
 it('release notes are UTF-8 or UTF-16; other bytes are refused with what to do (Command line)', () => {
-  const path = join(folder, 'notes.md');
+  const path = join(folder.path, 'notes.md');
   const notes = '# Größer\n';
   const bigEndian = Buffer.from(`\ufeff${notes}`, 'utf16le').swap16();
   for (const bytes of [

@@ -1,0 +1,265 @@
+// Tests which files of a build become artifacts, with what is in them, and why the others do not, on folders
+// laid out as build tools leave them (docs/operating/commands.md).
+
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Artifact } from '../../../src/contract/resource.ts';
+import { announcedArtifacts } from '../../../src/publishing/announced-artifacts.ts';
+import { addressOf, BuildFolder } from '../../support/build-folder.ts';
+import {
+  BUILT,
+  ELECTRON_BUILDER,
+  ELECTRON_FORGE,
+  type Folder,
+  SPARKLE,
+  TAURI,
+  tauriSignature,
+  VELOPACK,
+} from '../../support/build-folders.ts';
+
+const folder = new BuildFolder();
+const read = (files: Folder, version = BUILT) => folder.read(files, version);
+
+function lineOf(artifact: Artifact): string {
+  const name = decodeURIComponent(basename(String(artifact.url)));
+  const ending = /app\.tar\.gz$|[^.]+$/.exec(name)?.[0].toLowerCase();
+  const format = artifact.format ?? (/-setup\.exe$/i.test(name) ? 'nsis' : ending);
+  const signed = artifact.signature === undefined ? [] : ['signed'];
+  const { minimumSystemVersion: system, buildVersion: build } = artifact;
+  const more = [...signed, system, build].filter((each) => each !== undefined);
+  return [name, artifact.platform, artifact.arch ?? '-', format, ...more].join(' ');
+}
+
+const UNPACKED = 'an app that is not packed';
+const WORKPLACE = 'a folder that the build tool works with';
+const BESIDE = 'belongs to another file, by its name';
+const NO_PLATFORM = 'its name tells no platform';
+
+it.each<[tool: string, Folder, artifacts: readonly string[], others: Record<string, string>]>([
+  [
+    'electron-builder',
+    ELECTRON_BUILDER,
+    [
+      'My-App-1.4.0.AppImage linux x86_64 appimage',
+      'My-App-1.4.0-arm64.AppImage linux aarch64 appimage',
+      'my-app_1.4.0_amd64.deb linux x86_64 deb',
+      'My-App-Setup-1.4.0.exe windows - nsis',
+      'My-App-1.4.0-arm64-mac.zip darwin aarch64 zip 12.0',
+      'My-App-1.4.0-arm64.dmg darwin aarch64 dmg 12.0',
+    ],
+    {
+      'dist/.icon-ico': WORKPLACE,
+      'dist/linux-unpacked': UNPACKED,
+      'dist/mac-arm64/My App.app': UNPACKED,
+      'dist/win-unpacked': UNPACKED,
+      'dist/My App Setup 1.4.0.exe.blockmap': BESIDE,
+      'dist/My App-1.4.0-arm64-mac.zip.blockmap': BESIDE,
+      'dist/My App-1.4.0-arm64.dmg.blockmap': BESIDE,
+      'dist/builder-debug.yml': BESIDE,
+      'dist/builder-effective-config.yaml': BESIDE,
+    },
+  ],
+  [
+    'tauri',
+    TAURI,
+    [
+      'My App_1.4.0_amd64.AppImage linux x86_64 appimage signed',
+      'My App_1.4.0_amd64.deb linux x86_64 deb signed',
+      'My App-1.4.0-1.x86_64.rpm linux x86_64 rpm signed',
+      'My App.app.tar.gz darwin aarch64 app.tar.gz signed',
+      'My App_1.4.0_aarch64.dmg darwin aarch64 dmg',
+      'My App_1.4.0_x64-setup.exe windows x86_64 nsis signed',
+      'My App_1.4.0_x64_en-US.msi windows x86_64 msi signed',
+    ],
+    {
+      'bundle/appimage/My App.AppDir': UNPACKED,
+      'bundle/appimage/build_appimage.sh': NO_PLATFORM,
+      'bundle/appimage_deb': WORKPLACE,
+      'bundle/deb/My App_1.4.0_amd64': UNPACKED,
+      'bundle/rpm/My App-1.4.0-1.x86_64': UNPACKED,
+      'bundle/macos/My App.app': UNPACKED,
+      'bundle/dmg/bundle_dmg.sh': NO_PLATFORM,
+      'bundle/dmg/icon.icns': 'no format is known by its ending',
+      'bundle/share': WORKPLACE,
+    },
+  ],
+  [
+    'electron-forge',
+    ELECTRON_FORGE,
+    [
+      'My App-darwin-arm64-1.4.0.zip darwin aarch64 zip',
+      'My App-1.4.0 Setup.exe windows x86_64 exe',
+      'my_app-1.4.0-full.nupkg windows x86_64 nupkg',
+      'my-app_1.4.0_amd64.deb linux x86_64 deb',
+      'my-app-1.4.0-1.x86_64.rpm linux x86_64 rpm',
+    ],
+    { 'out/My App-darwin-arm64': UNPACKED, 'out/My App-win32-x64': UNPACKED },
+  ],
+  [
+    'velopack',
+    VELOPACK,
+    ['MyApp-1.4.0-full.nupkg windows - nupkg', 'MyApp-win-Setup.exe windows - nsis'],
+    {
+      'Releases/MyApp-1.3.0-full.nupkg': 'of version 1.3.0, as RELEASES says',
+      'Releases/MyApp-1.4.0-delta.nupkg': 'no full package',
+      'Releases/MyApp-win-Portable.zip': 'an app that is not installed: Velopack says Portable',
+    },
+  ],
+  [
+    'sparkle',
+    SPARKLE,
+    ['MyApp-1.4.0.zip darwin - zip signed 10.13 140'],
+    {
+      'updates/MyApp-1.3.0.zip': 'of version 1.3.0, as appcast.xml says',
+      'updates/MyApp140-130.delta': BESIDE,
+      'updates/old_updates': WORKPLACE,
+    },
+  ],
+])(
+  'the folder of %s has these artifacts, and the others are said (Command line)',
+  async (_, files, artifacts, others) => {
+    const found = await read(files);
+    expect(found.artifacts.map(lineOf).toSorted()).toEqual([...artifacts].toSorted());
+    expect([found.passedOver, found.findings]).toEqual([others, []]);
+  },
+);
+
+it('what a pattern names is the same as the folder, and a version is so in any spelling (Command line)', async () => {
+  const { artifacts } = await read(ELECTRON_BUILDER);
+  const dist = join(folder.path, 'dist');
+  const names = readdirSync(dist).filter((name) => !name.startsWith('.'));
+  const paths = names.map((name) => join(dist, name));
+  expect((await folder.read({}, `v${BUILT}`, paths)).artifacts).toEqual(artifacts);
+});
+
+it('a portable program comes after the installer that a manifest lists: devices get the first (Command line)', async () => {
+  const files = { ...ELECTRON_BUILDER, 'dist/My App 1.4.0.exe': 'portable' };
+  const lines = (await read(files)).artifacts.map(lineOf);
+  expect(lines.filter((line) => line.includes(' windows '))).toEqual([
+    ...['My-App-Setup-1.4.0.exe windows - nsis', 'My App 1.4.0.exe windows - exe'],
+  ]);
+});
+
+const TWO = ['My App-1.4.0-arm64-mac.zip', 'My App-1.4.0-mac.zip'] as const;
+const SAME = createHash('sha512').update('the same').digest('base64');
+const ENTRIES = TWO.map((name) => `  - url: ${name}\n    sha512: ${SAME}\n    size: 8\n`).join('');
+/** Two files that have one content. */
+const TWINS: Folder = {
+  'dist/latest-mac.yml': `version: ${BUILT}\nfiles:\n${ENTRIES}`,
+  ...{ [`dist/${TWO[0]}`]: 'the same', [`dist/${TWO[1]}`]: 'the same' },
+};
+const APP = 'Notes-1.4.0.AppImage';
+const UPDATE = `version: 1.4.0\nfiles:\n  - url: ${APP}\n`;
+const withUpdate = (text: string): Folder => ({ [APP]: 'app', 'latest-linux.yml': text });
+const DIFFERS = 'latest-linux.yml says: its content differs';
+
+it.each<[what: string, Folder, words: string | RegExp]>([
+  [
+    'a damaged byte where another file has the content that it should have',
+    { ...TWINS, [`dist/${TWO[1]}`]: 'the sane' },
+    `${TWO[1]} is another file than latest-mac.yml says: its content differs`,
+  ],
+  [
+    'another sum',
+    withUpdate(`${UPDATE}    sha512: AAAA\n`),
+    `${APP} is another file than ${DIFFERS}`,
+  ],
+  ['another size', withUpdate(`${UPDATE}    size: 7\n`), `${APP} is another file than ${DIFFERS}`],
+  [
+    'another version',
+    withUpdate('version: 1.2.2\nfiles: []\n'),
+    'is of version 1.2.2, not of 1.4.0',
+  ],
+  ['no version', withUpdate('files: []\n'), 'it has no version'],
+  ['no YAML', withUpdate('a: ['), 'cannot read'],
+  [
+    'two files of one name',
+    { ...ELECTRON_FORGE, 'out/make/squirrel.windows/arm64/my_app-1.4.0-full.nupkg': 'for ARM' },
+    /two files have the name my_app-1\.4\.0-full\.nupkg, .*arm64.*x64.*; give one of /,
+  ],
+])('%s stops the command, in words (Command line)', async (_, files, words) => {
+  await expect(read(files)).rejects.toThrow(words);
+});
+
+it('two files may have one content, and each is for its own devices (Command line)', async () => {
+  const { artifacts } = await read(TWINS);
+  expect(artifacts).toMatchObject([{ arch: 'aarch64' }, { arch: 'x86_64' }]);
+});
+
+it('an update file gives the lowest system version as it is written, and absolute addresses (Command line)', async () => {
+  const url = `https://cdn.example.com/x/${APP}`;
+  const text = `version: 1.4.0\nfiles:\n  - url: ${url}\n    size: 3\nminimumSystemVersion: 10.10\n`;
+  const { artifacts } = await read(withUpdate(text));
+  expect(artifacts).toMatchObject([{ url, minimumSystemVersion: '10.10', size: 3 }]);
+});
+
+/** What build tools leave, with manifests that tell nothing, and how many of the files are for devices. */
+const FILE_SETS: readonly (readonly [tool: string, taken: number, names: string])[] = [
+  [
+    'electron-builder',
+    7,
+    `Notes-1.2.3.AppImage | Notes-1.2.3-arm64.AppImage | notes_1.2.3_amd64.deb | builder-debug.yml |
+    Notes Setup 1.2.3.exe | Notes Setup 1.2.3.exe.blockmap | Notes-1.2.3-arm64-mac.zip |
+    Notes-1.2.3-mac.zip | Notes-1.2.3.dmg`,
+  ],
+  [
+    'tauri build',
+    6,
+    `Notes_1.2.3_amd64.AppImage | Notes_1.2.3_amd64.AppImage.sig | notes_1.2.3_amd64.deb |
+    notes_1.2.3_amd64.deb.sig | Notes_1.2.3_x64-setup.exe | Notes_1.2.3_x64-setup.exe.sig |
+    Notes_1.2.3_x64_en-US.msi | Notes_1.2.3_x64_en-US.msi.sig | Notes_aarch64.app.tar.gz |
+    Notes_aarch64.app.tar.gz.sig | Notes_1.2.3_aarch64.dmg`,
+  ],
+  [
+    'goreleaser',
+    4,
+    `notes_1.2.3_linux_amd64.tar.gz | notes_1.2.3_linux_arm64.tar.gz | checksums.txt |
+    notes_1.2.3_darwin_all.tar.gz | notes_1.2.3_windows_amd64.zip | artifacts.json`,
+  ],
+  [
+    'cargo-dist',
+    3,
+    `notes-x86_64-unknown-linux-gnu.tar.xz | notes-x86_64-unknown-linux-gnu.tar.xz.sha256 |
+    notes-aarch64-apple-darwin.tar.xz | notes-x86_64-pc-windows-msvc.zip | notes-installer.sh |
+    source.tar.gz | dist-manifest.json`,
+  ],
+  [
+    'velopack',
+    3,
+    `Notes-1.2.3-full.nupkg | Notes-1.2.3-delta.nupkg | Notes-win-Setup.exe | RELEASES |
+    releases.win.json | assets.win.json | Notes-win-Portable.zip`,
+  ],
+];
+const MANIFESTS: Folder = {
+  ...{ 'artifacts.json': '[]', 'releases.win.json': '{"Assets":[]}', 'assets.win.json': '[]' },
+};
+
+it.each(FILE_SETS)(
+  'the files of %s are the %i that a webhook publishes, with their checksums (Command line)',
+  async (_, taken, text) => {
+    const names = text.split(/\s*\|\s*/);
+    const contentOf = (name: string) =>
+      MANIFESTS[name] ?? (name.endsWith('.sig') ? tauriSignature(name.slice(0, -4)) : `of ${name}`);
+    const files = Object.fromEntries(names.map((name) => [name, contentOf(name)]));
+    const { artifacts } = await read(files, '1.2.3');
+    expect(artifacts).toHaveLength(taken);
+    const assets = names.map((name) => ({
+      ...{ name, url: addressOf(name), isUploaded: true },
+      ...{ size: undefined, digest: undefined, createdAt: undefined },
+    }));
+    const targetOf = ({ platform, arch, url }: Artifact) => ({ platform, arch, url });
+    expect(artifacts.map(targetOf)).toEqual(announcedArtifacts(assets).artifacts.map(targetOf));
+    for (const { size, sha512, sha256, sha1, signature, url } of artifacts) {
+      const name = decodeURIComponent(basename(String(url)));
+      const hash = (kind: string) => createHash(kind).update(`of ${name}`);
+      expect([name, size, sha512, sha256, sha1, signature]).toEqual([
+        ...[name, `of ${name}`.length, hash('sha512').digest('base64')],
+        hash('sha256').digest('hex'),
+        name.endsWith('.nupkg') ? hash('sha1').digest('hex') : undefined,
+        names.includes(`${name}.sig`) ? tauriSignature(name) : undefined,
+      ]);
+    }
+  },
+);
