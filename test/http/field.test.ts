@@ -1,9 +1,14 @@
 // Tests fields of bodies. In names that people read, characters that turn the direction of a text, and so
-// make names look like others, are refused, each of them and no letter.
+// make names look like others, are refused, each of them and no letter; a time is one that databases take.
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
-import { labelsField, newEmailField, titleField } from '../../src/http/endpoint/field.ts';
+import {
+  labelsField,
+  newEmailField,
+  timeField,
+  titleField,
+} from '../../src/http/endpoint/field.ts';
 import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 
 const TURNING = [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)];
@@ -33,6 +38,22 @@ it('a bidirectional control character is refused in a name and in an email addre
 it('letters that are read from right to left are a name', () => {
   expect(errorOf(titleField, 'שركة חברה')).toBeUndefined();
   expect(errorOf(newEmailField, 'אבי@example.com')).toBeUndefined();
+});
+
+it.each([
+  ['2020-01-01T00:00:00Z', '2020-01-01T00:00:00.000Z'],
+  ['2020-01-01T00:00:00+23:59', '2019-12-31T00:01:00.000Z'],
+  ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+  ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ...['yesterday', '2026-01-01', '2026-13-01T00:00:00Z', '0000-01-01T00:00:00Z'].map((text) => [
+    text,
+  ]),
+  ['0001-01-01T00:00:00+01:00'],
+])('a time is one of RFC 3339 in the years 1 to 9999: %s', (text, time) => {
+  const refused = { message: 'body: Must be an RFC 3339 time' };
+  const parsed = parseShape(timeField, text);
+  if (time === undefined) expect(parsed).toMatchObject(refused);
+  else expect(parsed).toBe(time);
 });
 
 it('a device has sixteen labels, and not seventeen', () => {

@@ -1,9 +1,9 @@
 // Tests the reads by which the console finds things: the search, the webhooks of an organization, filters of
 // the audit, of devices and of releases, and the decision about a device that nobody has seen.
 
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enableWebhook } from '../support/github.ts';
-import { member } from '../support/person.ts';
+import { member, type Person } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   admin,
@@ -18,16 +18,21 @@ import {
 type Rows = readonly Record<string, unknown>[];
 
 serviceSuite('finding things', (node) => {
-  let tenant: Tenant;
+  let owner: Tenant;
   let other: Tenant;
-  /** Reads as the operator, and as a viewer where rights matter: each person costs the hash of a password. */
+  let viewer: Person;
+  let tenant: Tenant;
+  /** Reads as the operator. */
   const read = (path: string) => admin(node, 'GET', path);
-  const asViewer = async (path: string) => {
-    const viewer = await member(node, tenant.org, 'viewer');
-    return viewer.call('GET', path);
-  };
+  beforeAll(async () => {
+    [owner, other] = [await createTenant(node), await createTenant(node)];
+    viewer = await member(node, owner.org, 'viewer');
+  });
+  // An app of its own for each test.
   beforeEach(async () => {
-    [tenant, other] = [await createTenant(node), await createTenant(node)];
+    const app = `app-${randomId()}`;
+    await admin(node, 'POST', 'apps', { org: owner.org, ref: app, name: `Name of ${app}` });
+    tenant = { ...owner, app };
   });
 
   const search = async (text: string) => {
@@ -46,18 +51,15 @@ serviceSuite('finding things', (node) => {
       await publish(node, tenant, '4.5.6');
       await publish(node, tenant, '4.5.6', { channel: 'beta' });
       await report(node, tenant, [device(`Pad-${id}-b`), device(`Pad-${id}-a`)]);
-      expect((await search('EST AP')).apps).toEqual([{ ref: tenant.app, name: 'Test app' }]);
-      expect((await search(tenant.app.slice(2))).apps).toHaveLength(1);
+      const apps = [{ ref: tenant.app, name: `Name of ${tenant.app}` }];
+      expect((await search(`AME OF ${tenant.app}`)).apps).toEqual(apps);
+      expect((await search(tenant.app.slice(2))).apps).toEqual(apps);
       const { releases } = await search('v4.5');
-      expect(releases.map(({ channel, version }) => [channel, version])).toEqual(
-        expect.arrayContaining([
-          ['stable', '4.5.6'],
-          ['beta', '4.5.6'],
-        ]),
-      );
+      expect(releases.map(({ channel, version }) => `${channel} ${version}`).toSorted()).toEqual([
+        ...['beta 4.5.6', 'stable 4.5.6'],
+      ]);
       expect((await search(`Pad-${id}`)).devices.map(({ deviceId }) => deviceId)).toEqual([
-        `Pad-${id}-a`,
-        `Pad-${id}-b`,
+        ...[`Pad-${id}-a`, `Pad-${id}-b`],
       ]);
       expect((await search(`ad-${id}`)).devices).toEqual([]);
     });
@@ -77,8 +79,7 @@ serviceSuite('finding things', (node) => {
       for (const text of [id, '8.8', other.app, '%', '_', '\\', "'", '\u{10ffff}']) {
         expect(await search(text)).toEqual(nothing);
       }
-      const { status } = await asViewer(`search?org=${other.org}&text=a`);
-      expect(status).toBe(404);
+      expect((await viewer.call('GET', `search?org=${other.org}&text=a`)).status).toBe(404);
     });
 
     it.each([
@@ -98,11 +99,11 @@ serviceSuite('finding things', (node) => {
     const { body } = await read(`webhooks/enabled?org=${tenant.org}`);
     const { apps } = body as { apps: Rows };
     expect(apps).toEqual([
-      expect.objectContaining({ ref: tenant.app, name: 'Test app', enabled: true, deliveries: [] }),
+      expect.objectContaining({ ref: tenant.app, enabled: true, deliveries: [] }),
     ]);
     const single = await read(`webhooks?app=${tenant.app}`);
     expect(apps[0]).toMatchObject(single.body ?? {});
-    expect((await asViewer(`webhooks/enabled?org=${other.org}`)).status).toBe(404);
+    expect((await viewer.call('GET', `webhooks/enabled?org=${other.org}`)).status).toBe(404);
     await admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
     const after = await read(`webhooks/enabled?org=${tenant.org}`);
     expect(after.body).toEqual({ apps: [] });
@@ -116,7 +117,7 @@ serviceSuite('finding things', (node) => {
     await control(node, tenant, '1.0.0', { targets: {} });
     await control(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
     const audit = async (query: string) => {
-      const { status, body } = await read(`audit?org=${tenant.org}&${query}`);
+      const { status, body } = await read(`audit?org=${tenant.org}&subject=${tenant.app}&${query}`);
       return { status, entries: (body as { entries: Rows }).entries };
     };
     const rollouts = async (did: string) =>
@@ -164,7 +165,7 @@ serviceSuite('finding things', (node) => {
     expect((await told('channel=stable')).status).toBe(404);
     expect((await told('platform=linux&channel=nowhere')).status).toBe(404);
     const foreign = `decision/told?app=${other.app}&channel=stable&platform=linux`;
-    expect((await asViewer(foreign)).status).toBe(404);
+    expect((await viewer.call('GET', foreign)).status).toBe(404);
     const { body: recorded } = await read(`devices?app=${tenant.app}`);
     expect((recorded as { devices: Rows }).devices).toEqual([]);
   });
@@ -193,7 +194,6 @@ serviceSuite('finding things', (node) => {
     const foreign = { app: other.app, channel: 'stable', targets: null };
     expect((await publisher.call('POST', 'releases/matching', foreign)).status).toBe(404);
     const mine = { app: tenant.app, channel: 'stable', targets: null };
-    const viewer = await member(node, tenant.org, 'viewer');
     expect((await viewer.call('POST', 'releases/matching', mine)).status).toBe(403);
   });
 
@@ -205,7 +205,8 @@ serviceSuite('finding things', (node) => {
     await publish(node, tenant, '1.3.0');
     await control(node, tenant, '1.3.0', { status: 'rolled_back' });
     const { body } = await read(`apps?org=${tenant.org}`);
-    const [app] = (body as { apps: { channels: Rows }[] }).apps;
+    const { apps } = body as { apps: { ref: string; channels: Rows }[] };
+    const app = apps.find(({ ref }) => ref === tenant.app);
     expect(app?.channels.find(({ name }) => name === 'stable')).toMatchObject({
       standing: { serving: [{ version: '1.1.0', isTargeted: true }, { version: '1.0.0' }] },
       newest: {

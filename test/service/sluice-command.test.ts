@@ -1,17 +1,20 @@
-// Tests the `sluice` command (docs/operating/commands.md): mostly in the process of the test, and each
-// kind of ending once as a script would run it.
+// Tests the `sluice` command over a node (docs/operating/commands.md): the journeys of publishers and operators
+// in the process of the test, each kind of ending once as a script would run it, and the package of the command.
+// What a command reads, sends and prints is tested in test/cli.
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/free-port.ts';
+import { BuildFolder } from '../support/build-folder.ts';
+import { BUILT, ELECTRON_BUILDER } from '../support/build-folders.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
-import { auditOf, type Json } from '../support/published.ts';
+import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import {
   type CommandResult,
   runSluice,
@@ -23,24 +26,29 @@ import {
   createTenant,
   devicesOf,
   manage,
-  publish,
   randomId,
   report,
   send,
+  type Tenant,
 } from '../support/tenant.ts';
 
+const PACKAGE = fileURLToPath(new URL('../../dist/cli-package', import.meta.url));
+const URL_BASE = 'https://downloads.example.com/notes';
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ONE_LINE = /^sluice: [^\n]+\n$/;
-const ESCAPE = '\u001b';
+const NOBODY = { SLUICE_URL: 'http://127.0.0.1:1' };
 
 describeOnBackends('the sluice command', (backend) => {
+  const folder = new BuildFolder();
   let node: ServingNode;
+  let tenant: Tenant;
   beforeAll(async () => {
     node = await backend.start();
+    tenant = await createTenant(node);
   });
   afterAll(() => node?.dispose());
 
-  /** Runs the command against the node. */
+  /** Runs the command against the node, with the key of the tenant and the admin token. */
   function sluice(
     args: readonly string[],
     env: NodeJS.ProcessEnv = {},
@@ -48,362 +56,239 @@ describeOnBackends('the sluice command', (backend) => {
   ): Promise<CommandResult> {
     // Not the default directory: a service started from this checkout may have left its token there.
     const DATA_DIR = join(node.dataDir, 'none');
-    return run(args, { SLUICE_URL: node.url, ADMIN_TOKEN, DATA_DIR, ...env });
+    const credentials = { ADMIN_TOKEN, SLUICE_KEY: tenant.secret };
+    return run(args, { SLUICE_URL: node.url, ...credentials, DATA_DIR, ...env });
   }
 
   /** Returns the one JSON document that a command prints with --json. */
-  async function sluiceJson(...args: string[]): Promise<Json> {
-    const { code, stdout, stderr } = await sluice([...args, '--json']);
+  async function sluiceJson(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Json> {
+    const { code, stdout, stderr } = await sluice([...args, '--json'], env);
     expect([code, stderr], stdout).toEqual([0, '']);
     return JSON.parse(stdout) as Json;
   }
 
-  const audit = (org: string) => auditOf(node, { org });
-
   /** Expects a command to end so, with nothing on stdout and one line on stderr. */
-  function expectEnd(
-    result: CommandResult,
-    code: number,
-    reason: RegExp | string,
-    what = '',
-  ): void {
-    expect([result.code, result.stdout], what).toEqual([code, '']);
-    expect(result.stderr, what).toMatch(ONE_LINE);
-    expect(result.stderr, what).toMatch(reason);
+  function expectEnd({ code, stdout, stderr }: CommandResult, expected: number, reason: RegExp) {
+    expect([code, stdout]).toEqual([expected, '']);
+    expect(stderr).toMatch(ONE_LINE);
+    expect(stderr).toMatch(reason);
   }
 
-  it('--version: the version of the package and its commit, without a service (Command line)', async () => {
-    const { version } = JSON.parse(
-      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-    ) as { version: string };
-    const env = { SLUICE_URL: 'http://127.0.0.1:1' };
-    const answer = await sluice(['--version'], env, runSluice);
-    const stdout = expect.stringMatching(/^\S+ \((unknown|[0-9a-f]{12}(-dirty)?)\)\n$/);
-    expect(answer).toEqual({ code: 0, stdout, stderr: '' });
-    expect(answer.stdout.split(' ')[0]).toBe(version);
+  const newApp = async (...more: string[]) => {
+    const ref = `app-${randomId()}`;
+    const args = ['app', 'create', '--org', tenant.org, '--ref', ref, '--name', 'My app', ...more];
+    return { ref, created: await sluiceJson(args) };
+  };
+  const named = (app: string, version: string, channel = 'stable') => [
+    ...['--app', app, '--channel', channel, '--version', version],
+  ];
+  const publish = (paths: readonly string[], app: string, version: string, ...more: string[]) => [
+    ...['release', 'publish', ...paths, ...named(app, version), '--url-base', URL_BASE, ...more],
+  ];
+
+  it('a build goes to a staged release, once, with a key that may publish alone (Command line)', async () => {
+    const { ref } = await newApp();
+    const limits = ['--name', 'ci', '--may', 'publish', '--apps', ref];
+    const key = await sluiceJson(['key', 'create', '--org', tenant.org, ...limits]);
+    const ci = { SLUICE_KEY: String(key.secret) };
+    const notes = ['--notes', folder.write('notes.md', '\uFEFF# Größer\n')];
+    const flags = ['--rollout', '7', '--label', 'ring=a,b', '--label', '__proto__=x', ...notes];
+    const args = publish(folder.lay(ELECTRON_BUILDER), ref, `v${BUILT}`, ...flags);
+    expect((await sluiceJson(args, ci)).outcome).toBe('published');
+    await sluiceJson(['release', 'pause', ...named(ref, BUILT)]);
+    const again = { outcome: 'already published', release: { status: 'paused' } };
+    expect(await sluiceJson(args, ci)).toMatchObject(again);
+    const [release, ...others] = await releasesOf(node, tenant, `app=${ref}`);
+    expect(others).toEqual([]);
+    expect(release).toMatchObject({ version: `v${BUILT}`, rolloutPct: 7, notes: '# Größer\n' });
+    expect(release?.artifacts).toHaveLength(6);
+    const { targets } = await sluiceJson(['release', 'show', ...named(ref, BUILT)]);
+    const { matchLabels } = targets as { matchLabels: object };
+    expect(Object.entries(matchLabels).toSorted()).toEqual([
+      ['__proto__', ['x']],
+      ['ring', ['a', 'b']],
+    ]);
+    const refused = await sluice(['release', 'resume', ...named(ref, BUILT)], ci);
+    expectEnd(refused, 1, /^sluice: This key may not /);
+    const wrong = await sluice(args, { SLUICE_KEY: 'sluice_wrong' });
+    expectEnd(wrong, 1, /^sluice: Invalid or revoked API key\n$/);
   });
 
-  it('org create: id and name, which cannot steer the terminal (Command line)', async () => {
-    const org = await sluiceJson('org', 'create', '--name', 'Größe & Söhne');
-    expect(org).toMatchObject({ id: expect.stringMatching(/^org_/), name: 'Größe & Söhne' });
-    const name = `${ESCAPE}[31mred${ESCAPE}]0;title\u0007\u009b2J`;
-    const { stdout } = await sluice(['org', 'create', '--name', name]);
-    expect(stdout).toMatch(/red/);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
-    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  it('without --label a release is for every device, and people can download it (Command line, §22)', async () => {
+    const { ref } = await newApp();
+    await sluiceJson(publish([folder.write('Notes-1.2.3.msi')], ref, '1.2.3'));
+    const shown = await sluiceJson(['release', 'show', ...named(ref, '1.2.3')]);
+    expect(shown).toMatchObject({ release: { rolloutPct: 100 }, targets: null });
+    const download = `${node.url}/download/${ref}/stable/windows`;
+    const { status, headers } = await fetch(download, { redirect: 'manual' });
+    expect([status, headers.get('location')]).toEqual([302, `${URL_BASE}/Notes-1.2.3.msi`]);
   });
 
-  it('what strangers call themselves is shown escaped, in every form of the answer (Command line)', async () => {
-    const tenant = await createTenant(node);
-    const [platform, device] = ['lin\u202eux', 'a\u0085b\u2066'];
-    await check(node, tenant, '1.0.0', {
-      platform,
-      query: `device=${encodeURIComponent(device)}`,
+  it('a release is steered, with a reason for the audit, and explained (Command line)', async () => {
+    const { ref } = await newApp();
+    await sluiceJson(publish([folder.write('a-linux.zip')], ref, '1.2.3', '--rollout', '0'));
+    const device = { deviceId: 'd 1', version: '1.0.0', platform: 'linux' };
+    await report(node, { ...tenant, app: ref }, [device]);
+    const explained = await sluice(['explain', '--app', ref, '--device', 'd 1']);
+    expect(explained.stdout).toMatch(/^outside-cohort: nothing$/m);
+    expect(explained.stdout).toMatch(/^1\.2\.3 +stable +outside-cohort +\d+ +0/m);
+    const steer = async (...args: string[]) => {
+      const { release } = await sluiceJson(['release', ...args, ...named(ref, '1.2.3')]);
+      const { rolloutPct, status } = release as Json;
+      return [rolloutPct, status];
+    };
+    expect(await steer('rollout', '40')).toEqual([40, 'published']);
+    expect(await steer('pause', '--reason', 'too many crashes')).toEqual([40, 'paused']);
+    const audit = await sluiceJson(['audit', '--org', tenant.org, '--limit', '2']);
+    expect(audit.entries).toMatchObject([{ reason: 'too many crashes' }, { reason: null }]);
+    const [entry = {}] = audit.entries as [Json];
+    const fields = 'action actor after at before reason requestId subject';
+    expect(Object.keys(entry).sort().join(' ')).toBe(fields);
+    expect([entry.subject, entry.at]).toEqual([
+      ...[`${ref}/stable@1.2.3`, expect.stringMatching(TIMESTAMP)],
+    ]);
+    expect(await steer('resume', '--dry-run')).toEqual([40, 'published']);
+    expect((await check(node, { app: ref }, '1.0.0')).status).toBe(204);
+    expect(await steer('resume')).toEqual([40, 'published']);
+    expect(await steer('deprecate')).toEqual([40, 'deprecated']);
+    expect(await steer('resume')).toEqual([40, 'published']);
+    expect(await steer('rollback')).toEqual([40, 'rolled_back']);
+  });
+
+  it('promote, list, show and withdraw (Command line)', async () => {
+    const { ref } = await newApp();
+    await sluiceJson(publish([folder.write('a-linux.zip')], ref, '1.2.3'));
+    const moved = ['--app', ref, '--from', 'stable', '--to', 'beta', '--version', '1.2.3'];
+    expect(await sluiceJson(['release', 'promote', ...moved, '--paused'])).toMatchObject({
+      release: { channel: 'beta', status: 'paused' },
     });
-    await eventually(
-      'the device is on record',
-      async () => (await devicesOf(node, tenant)).length > 0,
+    const listed = await sluice(['release', 'list', '--app', ref]);
+    const rows = listed.stdout.trimEnd().split('\n').slice(1);
+    expect(rows.map((row) => row.split(/ {2,}/)[3])).toEqual(['paused', 'serving']);
+    const shown = await sluice(['release', 'show', ...named(ref, '1.2.3')]);
+    expect(shown.stdout).toMatch(/^release: \S+ 1\.2\.3 on stable$/m);
+    expect(shown.stdout).toMatch(/^rollout: 100 %\ntargets: every device\n/m);
+    expect(shown.stdout).toMatch(
+      /^FILE +PLATFORM +ARCH +FORMAT +SIGNED +SIZE +ADDRESS\na-linux\.zip/m,
     );
-    const args = ['devices', '--app', tenant.app];
-    const { stdout } = await sluice(args);
-    expect(stdout).toMatch(/^a\\u0085b\\u2066 .* lin\\u202eux\/x86_64 /m);
-    const json = await sluice([...args, '--json']);
-    expect(json.stdout).toContain('"platform":"lin\\u202eux"');
-    expect(JSON.parse(json.stdout)).toMatchObject({ devices: [{ platform, deviceId: device }] });
-    const key = { SLUICE_KEY: tenant.secret };
-    const named = ['--app', tenant.app, '--channel', 'stable', '--version', '1.0.0'];
-    const missing = await sluice(['release', 'publish', 'x\u202e.exe', ...named], key);
-    expectEnd(missing, 1, /no such file: x\\u202e\.exe/);
+    const onBeta = named(ref, '1.2.3', 'beta');
+    const { release } = await sluiceJson(['release', 'withdraw', ...onBeta]);
+    expect(release).toMatchObject({ channel: 'beta', version: '1.2.3' });
+    const gone = await sluice(['release', 'show', ...onBeta]);
+    expectEnd(gone, 1, /^sluice: Unknown release "1\.2\.3" on beta: there is none\n$/);
+    expect(await sluiceJson(['release', 'list', '--app', ref])).toMatchObject({ total: 1 });
   });
 
-  it('app create: id, ref, name and the channels stable and beta, or those of --channels (Command line)', async () => {
-    const { org } = await createTenant(node);
-    const create = (ref: string, ...more: string[]) =>
-      sluiceJson('app', 'create', '--org', org, '--ref', ref, '--name', 'My app', ...more);
+  it('devices find apps and channels as soon as they are created (Command line)', async () => {
     const statusOf = async (ref: string, channel: string) =>
       (await send(node, 'GET', `/u/${ref}/${channel}/a/b/1`)).status;
-    const usual = `app-${randomId()}`;
-    const app = await create(usual);
-    expect(app).toMatchObject({ ref: usual, name: 'My app', channels: ['stable', 'beta'] });
-    expect(app.id).toMatch(/^app_/);
-    expect([await statusOf(usual, 'stable'), await statusOf(usual, 'beta')]).toEqual([204, 204]);
-    const other = `app-${randomId()}`;
-    const { channels } = await create(other, '--channels', 'nightly, stable');
-    expect(channels).toEqual(['nightly', 'stable']);
-    expect(await statusOf(other, 'beta')).toBe(404);
+    const usual = await newApp();
+    const more = { id: expect.stringMatching(/^app_/), channels: ['stable', 'beta'] };
+    expect(usual.created).toMatchObject({ ref: usual.ref, name: 'My app', ...more });
+    expect(await statusOf(usual.ref, 'beta')).toBe(204);
+    const { ref, created } = await newApp('--channels', 'nightly, stable');
+    expect(created.channels).toEqual(['nightly', 'stable']);
+    expect([await statusOf(ref, 'nightly'), await statusOf(ref, 'beta')]).toEqual([204, 404]);
+    const channel = ['--app', ref, '--name', 'beta'];
+    expect(await sluiceJson(['channel', 'create', ...channel])).toMatchObject({ name: 'beta' });
+    expect(await statusOf(ref, 'beta')).toBe(204);
+    const options = ['--default-rollout=7', '--follows=stable', '--minimum-supported-version=v3'];
+    expect(await sluiceJson(['channel', 'update', ...channel, ...options])).toEqual({
+      ...{ app: ref, name: 'beta', minimumSupportedVersion: 'v3', defaultRollout: 7 },
+      ...{ updateMode: 'optional', requireSignature: false, follows: 'stable' },
+      ...{ approvals: 'none', approvalDays: 7 },
+    });
+    const approved = await sluice(['channel', 'update', ...channel, '--approvals', 'one']);
+    expect(approved.stdout).toMatch(/^warning: follows: stable asks for no/m);
   });
 
   it('devices purge: how many, with --dry-run none is deleted, and the audit tells (Command line)', async () => {
-    const tenant = await createTenant(node);
-    const { app, org } = tenant;
-    const reportOf = (ids: readonly string[], version: string) =>
+    const { ref } = await newApp();
+    const app = { ...tenant, app: ref };
+    const reported = (ids: readonly string[], version: string) =>
       report(
         node,
-        tenant,
+        app,
         ids.map((deviceId) => ({ deviceId, version, platform: 'linux' })),
       );
-    await reportOf(['real'], '1.0.0');
-    const since = String((await devicesOf(node, tenant))[0]?.firstSeen);
-    await reportOf(['a', 'b', 'c'], '6.6.6');
-    await reportOf(['d'], '1.0.0');
+    await reported(['real'], '1.0.0');
+    const since = String((await devicesOf(node, app))[0]?.firstSeen);
+    await reported(['a', 'b', 'c'], '6.6.6');
+    await reported(['d'], '1.0.0');
     const purge = (...more: string[]) =>
-      sluiceJson('devices', 'purge', '--app', app, '--first-seen-after', since, ...more);
+      sluiceJson(['devices', 'purge', '--app', ref, '--first-seen-after', since, ...more]);
     expect(await purge('--dry-run')).toEqual({ devices: 4 });
-    expect(await purge('--version', 'v6.6.6', '--dry-run')).toEqual({ devices: 3 });
-    expect(await devicesOf(node, tenant)).toHaveLength(5);
+    expect(await devicesOf(node, app)).toHaveLength(5);
     expect(await purge('--version', 'v6.6.6')).toEqual({ devices: 3 });
-    expect(await purge()).toEqual({ devices: 1 });
-    expect(await purge()).toEqual({ devices: 0 });
-    const left = await sluiceJson('devices', '--app', app);
-    expect((left.devices as Json[]).map(({ deviceId }) => deviceId)).toEqual(['real']);
-    const entries = (await audit(org)).filter(({ action }) => action === 'device.purge');
+    expect([await purge(), await purge()]).toEqual([{ devices: 1 }, { devices: 0 }]);
+    const left = await sluiceJson(['devices', '--app', ref]);
+    expect(left.devices).toMatchObject([{ deviceId: 'real' }]);
+    const entries = await auditOf(node, tenant, 'action=device.purge');
     expect(entries.map(({ subject, after }) => [subject, after])).toEqual([
-      [app, { firstSeenAfter: since, version: null, devices: 1 }],
-      [app, { firstSeenAfter: since, version: '6.6.6', devices: 3 }],
+      [ref, { firstSeenAfter: since, version: null, devices: 1 }],
+      [ref, { firstSeenAfter: since, version: '6.6.6', devices: 3 }],
     ]);
+    const never = ['devices', 'purge', '--app', ref, '--first-seen-after', 'yesterday'];
+    const words = /^sluice: firstSeenAfter: Must be an RFC 3339 time\n$/;
+    expectEnd(await sluice(never), 1, words);
   });
 
-  it('devices purge: a time that is none is refused by its name (Command line)', async () => {
-    const { app } = await createTenant(node);
-    const time = ['--first-seen-after', 'yesterday'];
-    const refused = await sluice(['devices', 'purge', '--app', app, ...time]);
-    expectEnd(refused, 1, /^sluice: firstSeenAfter: Must be an RFC 3339 time\n$/);
-  });
-
-  it('channel create: app and name, and devices find it at once (Command line)', async () => {
-    const { app } = await createTenant(node);
-    expect((await send(node, 'GET', `/u/${app}/nightly/a/b/1`)).status).toBe(404);
-    const channel = await sluiceJson('channel', 'create', '--app', app, '--name', 'nightly');
-    expect(channel).toMatchObject({ app, name: 'nightly' });
-    expect((await send(node, 'GET', `/u/${app}/nightly/a/b/1`)).status).toBe(204);
-  });
-
-  it('channel update: each option changes its field and leaves the others, "" clears the minimum (Command line)', async () => {
-    const { app } = await createTenant(node);
-    const update = (...options: string[]) =>
-      sluiceJson('channel', 'update', '--app', app, '--name', 'beta', ...options);
-    const state = {
-      ...{ app, name: 'beta', minimumSupportedVersion: null, defaultRollout: 100 },
-      ...{ updateMode: 'optional', requireSignature: false, follows: null },
-      ...{ approvals: 'none', approvalDays: 7 },
-    };
-    const steps: [option: string, value: string, change: Json][] = [
-      ['--minimum-supported-version', '1.2', { minimumSupportedVersion: '1.2' }],
-      ['--default-rollout', '0', { defaultRollout: 0 }],
-      ['--update-mode', 'recommended', { updateMode: 'recommended' }],
-      ['--require-signature', 'true', { requireSignature: true }],
-      ['--default-rollout', '25', { defaultRollout: 25 }],
-      ['--require-signature', 'false', { requireSignature: false }],
-      ['--minimum-supported-version', '', { minimumSupportedVersion: null }],
-      ['--update-mode', 'optional', { updateMode: 'optional' }],
-      ['--follows', 'stable', { follows: 'stable' }],
-      ['--follows', 'none', { follows: null }],
-    ];
-    for (const [option, value, change] of steps) {
-      Object.assign(state, change);
-      expect(await update(option, value)).toEqual(state);
-    }
-    const all = ['--minimum-supported-version=v3', '--default-rollout=7'];
-    expect(await update(...all, '--update-mode=recommended')).toEqual({
-      ...state,
-      ...{ minimumSupportedVersion: 'v3', defaultRollout: 7, updateMode: 'recommended' },
-    });
-  });
-
-  it('channel update: a channel without approvals that one with approvals follows is named (§33.12)', async () => {
-    const { app } = await createTenant(node);
-    const update = (...options: string[]) =>
-      sluice(['channel', 'update', '--app', app, '--name', 'stable', ...options]);
-    expect((await update('--follows', 'beta')).stdout).not.toContain('warning');
-    const { code, stdout } = await update('--approvals', 'one');
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^approvals: one\napprovalDays: 7\nwarning: follows: beta asks for no/m);
-    const answer = await sluiceJson(
-      ...['channel', 'update', '--app', app, '--name', 'stable', '--approval-days', '3'],
-    );
-    expect(answer).toMatchObject({ findings: [{ path: 'follows', severity: 'warning' }] });
-  });
-
-  it('key create: id, name, prefix and a secret that works; the secret is nowhere else (Command line, 5)', async () => {
-    const { org, app } = await createTenant(node);
-    const key = await sluiceJson('key', 'create', '--org', org, '--name', 'release bot');
+  it('key create and revoke: a secret that works until then, and is nowhere else (Command line, 5)', async () => {
+    const create = ['key', 'create', '--org', tenant.org, '--name', 'release bot'];
+    const [key, other] = [await sluiceJson(create), await sluiceJson(create)];
     expect(Object.keys(key).sort()).toEqual(['id', 'name', 'prefix', 'secret']);
-    const secret = String(key.secret);
-    expect(secret.startsWith(String(key.prefix))).toBe(true);
-    const apps = await manage(node, { secret }, 'GET', 'apps');
-    expect(apps.body?.apps).toMatchObject([{ ref: app }]);
-    const again = await sluiceJson('key', 'create', '--org', org, '--name', 'release bot');
-    expect([again.id === key.id, again.secret === key.secret]).toEqual([false, false]);
-    const random = secret.slice(String(key.prefix).length + 1);
-    expect(JSON.stringify(await audit(org))).not.toContain(random);
-    expect(node.output()).not.toContain(random);
-  });
-
-  it('key revoke: id and revokedAt, and the key is refused at once; again gives the same time (Command line, 5)', async () => {
-    const tenant = await createTenant(node);
-    expect((await manage(node, tenant, 'GET', 'apps')).status).toBe(200);
-    const revoked = await sluiceJson('key', 'revoke', tenant.keyId);
-    expect(revoked).toEqual({ id: tenant.keyId, revokedAt: expect.stringMatching(TIMESTAMP) });
-    for (const [method, path] of [
-      ['GET', 'apps'],
-      ['GET', 'releases'],
-      ['POST', 'releases'],
-      ['PATCH', 'releases'],
-    ] as const) {
-      const answer = await manage(node, tenant, method, path);
-      expect([answer.status, answer.body]).toEqual([401, { error: 'Invalid or revoked API key' }]);
+    expect([other.id === key.id, other.secret === key.secret]).toEqual([false, false]);
+    const [secret, prefix] = [String(key.secret), String(key.prefix)];
+    expect(secret.startsWith(prefix)).toBe(true);
+    expect((await manage(node, { secret }, 'GET', 'apps')).status).toBe(200);
+    const random = secret.slice(prefix.length + 1);
+    expect(JSON.stringify(await auditOf(node, tenant)) + node.output()).not.toContain(random);
+    const revoked = await sluiceJson(['key', 'revoke', String(key.id)]);
+    expect(revoked).toEqual({ id: key.id, revokedAt: expect.stringMatching(TIMESTAMP) });
+    for (const method of ['GET', 'POST', 'PATCH']) {
+      const { status, body } = await manage(node, { secret }, method, 'releases');
+      expect([status, body]).toEqual([401, { error: 'Invalid or revoked API key' }]);
     }
-    expect(await sluiceJson('key', 'revoke', tenant.keyId)).toEqual(revoked);
-    const revocations = (await audit(tenant.org)).filter(({ action }) => action === 'key.revoke');
-    expect(revocations).toHaveLength(1);
+    expect(await sluiceJson(['key', 'revoke', String(key.id)])).toEqual(revoked);
+    expect(await auditOf(node, tenant, 'action=key.revoke')).toHaveLength(1);
   });
 
-  it('account reset-password: url and expiresAt, and the link sets a new password (Command line)', async () => {
-    const { org } = await createTenant(node);
-    const person = await member(node, org, 'viewer');
-    const made = await sluiceJson('account', 'reset-password', person.email);
-    expect(Object.keys(made)).toEqual(['url', 'expiresAt']);
-    expect(made.expiresAt).toMatch(TIMESTAMP);
-    expect(String(made.url).startsWith(`${node.url}/console/password-reset/`)).toBe(true);
+  it('account reset-password: a link that sets a new password, and is nowhere else (Command line)', async () => {
+    const { email } = await member(node, tenant.org, 'viewer');
+    const made = await sluiceJson(['account', 'reset-password', email]);
+    expect(made).toEqual({
+      url: expect.stringMatching(new RegExp(`^${node.url}/console/password-reset/`)),
+      expiresAt: expect.stringMatching(TIMESTAMP),
+    });
     const body = { token: tokenIn(made.url), password: 'a new and long password' };
     expect((await new Person(node).call('POST', 'password-reset', body)).status).toBe(200);
-    expect(JSON.stringify(await audit(org))).not.toContain(body.token);
-    expect(node.output()).not.toContain(body.token);
+    const told = JSON.stringify(await auditOf(node, tenant)) + node.output();
+    expect(told).not.toContain(body.token);
   });
 
-  it('audit: entries with exactly the listed fields, newest first, as many as asked for (Command line)', async () => {
-    const tenant = await createTenant(node);
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
-    const { entries } = (await sluiceJson('audit', '--org', tenant.org)) as { entries: Json[] };
-    expect(entries.map(({ subject }) => subject).slice(0, 3)).toEqual(
-      ['1.2.0', '1.1.0', '1.0.0'].map((version) => `${tenant.app}/stable@${version}`),
-    );
-    for (const entry of entries) {
-      const fields = 'action actor after at before reason requestId subject';
-      expect(Object.keys(entry).sort().join(' ')).toBe(fields);
-      expect(entry.at).toMatch(TIMESTAMP);
-    }
-    const two = await sluiceJson('audit', '--org', tenant.org, '--limit', '2');
-    expect(two.entries).toEqual(entries.slice(0, 2));
-  });
-
-  it('without --json it prints readable lines, one per field (Command line)', async () => {
-    const org = await sluice(['org', 'create', '--name', 'Readable']);
-    expect(org.stdout).toMatch(/^id: org_\w+\nname: Readable\n$/);
-  });
-
-  it('audit without --json: a line for each entry, with what it changed (Command line)', async () => {
-    const tenant = await createTenant(node);
-    const update = ['channel', 'update', '--app', tenant.app, '--name', 'beta'];
-    await sluiceJson(...update, '--default-rollout', '7');
-    const { stdout } = await sluice(['audit', '--org', tenant.org]);
-    const [head, first, ...others] = stdout.trimEnd().split('\n');
-    expect(head?.split(/ {2,}/)).toEqual(['AT', 'WHO', 'WHAT', 'OF', 'CHANGE', 'REASON']);
-    expect(first?.split(/ {2,}/).slice(1)).toEqual([
-      ...['admin-token', 'channel.update', `${tenant.app}/beta`],
-      ...['defaultRollout: 100 -> 7', '-'],
-    ]);
-    expect(others).toHaveLength((await audit(tenant.org)).length - 1);
-    expect(others[0]).toMatch(/ key\.create .* name: ci, prefix: /);
-  });
-
-  it('lists of pages end in the command for the next page, which works (Command line)', async () => {
-    const tenant = await createTenant(node);
-    const { app, org } = tenant;
-    const devices = ['a', "b's own", '-c', 'd'].map((deviceId) => ({
-      ...{ deviceId, version: '1.0.0', platform: 'linux' },
-    }));
-    await report(node, tenant, devices);
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(node, tenant, version);
-    const key = { SLUICE_KEY: tenant.secret };
-    const lists: [args: string[], rows: number][] = [
-      [['devices', '--app', app, '--limit', '1'], 4],
-      [['audit', '--org', org, '--limit', '2'], (await audit(org)).length],
-      [['release', 'list', '--app', app, '--per-page', '2'], 3],
-    ];
-    for (const [first, rows] of lists) {
-      const seen: string[] = [];
-      for (let args: readonly string[] = first; args.length > 0; ) {
-        const { code, stdout, stderr } = await sluice(args, key);
-        expect([code, stderr], args.join(' ')).toEqual([0, '']);
-        const [, ...lines] = stdout.trimEnd().split('\n');
-        const [, next] = /^… more: sluice (.*)$/m.exec(stdout) ?? [];
-        seen.push(...lines.filter((line) => !/^…|^\d+ of \d+$/.test(line)));
-        args = next === undefined ? [] : wordsOf(next);
-      }
-      expect([first[0], new Set(seen).size, seen.length]).toEqual([first[0], rows, rows]);
-    }
-  });
-
-  it('a refusal is one line on stderr and exit 1, with nothing on stdout (Command line)', async () => {
-    const { org, app } = await createTenant(node);
-    const create = (of: string, ref: string, ...more: string[]) => [
-      ...['app', 'create', '--org', of, '--ref', ref, '--name', 'A', ...more],
-    ];
-    const update = (name: string, ...more: string[]) => [
-      ...['channel', 'update', '--app', app, '--name', name, ...more],
-    ];
-    const cases: [args: string[], reason: RegExp][] = [
-      [create('org_none', `r-${randomId()}`), /Unknown organization/],
-      [create(org, app), /already exists/],
-      [create(org, 'with space'), /ref: /],
-      [create(org, 'r', '--channels', ''), /channels\.0: /],
-      [['channel', 'create', '--app', app, '--name', 'stable'], /already exists/],
-      [
-        ['channel', 'create', '--app', 'no-such-app', '--name', 'x'],
-        /Unknown app "no-such-app": there (?:are|is) [\w-]+/,
-      ],
-      [update('nope', '--default-rollout', '5'), new RegExp(`"nope": ${app} has beta, stable`)],
-      [update('stable'), /is required/],
-      [update('stable', '--default-rollout', '101'), /defaultRollout: /],
-      [update('stable', '--minimum-supported-version', 'x'), /Invalid version/],
-      [['key', 'create', '--org', 'org_none', '--name', 'k'], /Unknown organization/],
-      [['key', 'create', '--org', org, '--name', ''], /name: Must not be empty/],
-      [['key', 'revoke', 'key_none'], /Unknown API key/],
-      [['key', 'revoke', '../apps'], /Unknown API key/],
-      [['account', 'reset-password', 'nobody@example.com'], /Unknown account/],
-      [['account', 'reset-password', 'nobody'], /email: Must be an email address/],
-      [['audit', '--org', 'org_none'], /Unknown organization/],
-      [['audit', '--org', org, '--limit', '0'], /limit: /],
-    ];
-    for (const [args, reason] of cases) {
-      expectEnd(await sluice([...args, '--json']), 1, reason, args.join(' '));
-    }
-    // As a script sees it.
-    expectEnd(await sluice(create(org, app), {}, runSluice), 1, /already exists/);
-  });
-
-  it('wrong usage is one line on stderr and exit 2, and asks nothing of the service (Command line)', async () => {
-    const nobody = { SLUICE_URL: 'http://127.0.0.1:1' };
-    const update = ['channel', 'update', '--app', 'a', '--name', 'n'];
-    const wrong: [args: string[], reason: string][] = [
-      [['org', 'create'], '--name'],
-      [['org', 'create', '--name'], '--name'],
-      [['org', 'create', '--name', 'a', 'b'], 'argument'],
-      [['org', 'create', '--nmae', 'a'], '--name'],
-      [['orgg'], 'orgg'],
-      [['org', 'delete'], 'delete'],
-      [['key', 'revoke'], 'argument'],
-      [['account', 'reset-password'], 'argument'],
-      [['app', 'create', '--org', 'o', '--ref', 'r'], '--name'],
-      [['audit', '--org', 'o', '--limit', 'many'], '--limit'],
-      [['devices', 'purge', '--app', 'a'], '--first-seen-after'],
-      [['devices', 'purge', '--first-seen-after', '2026-01-01T00:00:00Z'], '--app'],
-      [['devices'], '--app'],
-      [[...update, '--default-rollout', '-1'], '--default-rollout'],
-      [[...update, '--default-rollout', '5.5'], '--default-rollout'],
-      [[...update, '--update-mode', 'required'], '--update-mode'],
-    ];
-    for (const [args, reason] of wrong) {
-      expectEnd(await sluice(args, nobody), 2, reason, args.join(' '));
-    }
-    // As a script sees it.
-    expectEnd(await sluice(['orgg'], nobody, runSluice), 2, 'orgg');
+  it('a script sees 1 for a refusal and 2 for wrong usage, each with one line on stderr (Command line)', async () => {
+    const create = ['app', 'create', '--org', tenant.org, '--ref', tenant.app, '--name', 'A'];
+    expectEnd(await sluice(create, {}, runSluice), 1, /already exists/);
+    expectEnd(await sluice(create, { ADMIN_TOKEN: 'x' }), 1, /^sluice: Invalid admin token\n$/);
+    expectEnd(await sluice(['orgg'], NOBODY, runSluice), 2, /orgg/);
     for (const args of [[], ['org']]) {
       const { code, stdout, stderr } = await sluice(args, {}, runSluice);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^Usage: /);
     }
+  });
+
+  it('--version and --help need no service (Command line)', async () => {
+    const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+    const { version } = JSON.parse(text) as { version: string };
+    const answer = await sluice(['--version'], NOBODY, runSluice);
+    const stdout = expect.stringMatching(/^\S+ \((unknown|[0-9a-f]{12}(-dirty)?)\)\n$/);
+    expect(answer).toEqual({ code: 0, stdout, stderr: '' });
+    expect(answer.stdout.split(' ')[0]).toBe(version);
+    const help = await sluice(['--help'], NOBODY, runSluice);
+    expect(help.code).toBe(0);
+    for (const name of ['serve', 'org', 'app', 'channel', 'key', 'audit'])
+      expect(help.stdout).toContain(`\n  ${name} `);
   });
 
   it('a reader that has read enough, such as head, is no error (Command line)', async () => {
@@ -418,62 +303,29 @@ describeOnBackends('the sluice command', (backend) => {
     expect([code, stderr]).toEqual([0, '']);
   });
 
-  it('--help is no error and names every command of its level (Command line)', async () => {
-    const { code, stdout } = await sluice(['--help'], {}, runSluice);
-    expect(code).toBe(0);
-    for (const name of ['serve', 'org', 'app', 'channel', 'key', 'audit'])
-      expect(stdout).toContain(`\n  ${name} `);
-  });
-
-  it('--help of a command marks what is required, and has defaults, environment and an example (Command line)', async () => {
-    const { code, stdout } = await sluice(['release', 'publish', '--help']);
-    expect(code).toBe(0);
-    const words = stdout.replace(/\s+/g, ' ');
-    expect(words).toContain('--app <ref> app (required)');
-    expect(words).toContain("devices that get it (default: the channel's)");
-    expect(words).toContain('(one of careful, normal, fast)');
-    expect(words).toContain('SLUICE_KEY API key (required)');
-    expect(words).toMatch(/SLUICE_URL address .* \(default: http:/);
-    expect(stdout).toMatch(/^Example:\n {2}sluice release publish dist --app notes /m);
-    const operators = await sluice(['devices', '--help']);
-    expect(operators.stdout).toMatch(/ADMIN_TOKEN .*\n.*DATA_DIR/);
-    expect(operators.stdout.match(/\(required/g)).toHaveLength(1);
-  });
-
-  it('no service, another one, and a wrong address are one line and exit 1 (Command line)', async () => {
-    const create = (SLUICE_URL: string) => sluice(['org', 'create', '--name', 'A'], { SLUICE_URL });
-    const dead = `http://127.0.0.1:${await freePort()}`;
-    expectEnd(await create(dead), 1, dead);
-    expectEnd(await create('localhost:8080'), 1, /^sluice: SLUICE_URL: /);
-    const asked = `${node.url}/nowhere/console/api/organizations`;
-    const words = `nothing at ${asked}: SLUICE_URL must be `;
-    expectEnd(await create(`${node.url}/nowhere`), 1, words);
-  });
-
-  it('a wrong, missing or impossible admin token is one line and exit 1, and is never shown (Command line)', async () => {
-    const secret = 'not-the-token';
-    for (const [token, reason] of [
-      [secret, /Invalid admin token/],
-      ['', /no admin token/],
-      [`${secret}\nx`, /ADMIN_TOKEN/],
-      [`${secret}ß`, /ADMIN_TOKEN/],
-    ] as const) {
-      const refused = await sluice(['org', 'create', '--name', 'A'], { ADMIN_TOKEN: token });
-      expectEnd(refused, 1, reason);
-      expect(refused.stderr).not.toContain(secret);
-    }
-  });
-
-  it('without SLUICE_URL it finds the service by HOST and PORT (Command line)', async () => {
-    const { hostname, port } = new URL(node.url);
-    const env = { SLUICE_URL: undefined, HOST: hostname, PORT: port };
-    const { code, stdout } = await sluice(['org', 'create', '--name', 'A', '--json'], env);
-    expect([code, (JSON.parse(stdout) as Json).name]).toEqual([0, 'A']);
+  it('the package of the command is installed from its file alone, without a registry, and publishes (Command line)', async () => {
+    const { path } = folder;
+    const env = { PATH: process.env.PATH, HOME: path, SLUICE_URL: node.url };
+    const run = async (file: string, ...args: string[]) => {
+      const options = { env: { ...env, SLUICE_KEY: tenant.secret }, cwd: path };
+      return (await promisify(execFile)(file, args, options)).stdout;
+    };
+    const quiet = ['--silent', '--cache', join(path, 'cache')];
+    const packed = await run('npm', 'pack', ...quiet, PACKAGE);
+    expect(packed).toMatch(/^sluice-cli-\d+\.\d+\.\d+\.tgz\n$/);
+    const manifest = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as object;
+    expect(manifest).toMatchObject({ engines: { node: '>=20.19' } });
+    const [home, file] = [join(path, 'home'), join(path, packed.trim())];
+    await run('npm', 'install', ...quiet, '--offline', '--global', '--prefix', home, file);
+    const command = join(home, 'bin', 'sluice');
+    expect(await run(command, '--version')).toMatch(/^\d+\.\d+\.\d+ \(\S+\)\n$/);
+    expect(await run(command, '--help')).toContain('\n  release ');
+    const args = publish([folder.write('a-linux.zip')], tenant.app, '1.2.3');
+    expect(await run(command, ...args)).toContain('published: ');
+    await expect(run(command, 'doctor')).rejects.toThrow(
+      /^sluice: doctor reads the settings of the service: run it where Sluice is installed, node dist/m,
+    );
+    const licences = readFileSync(join(PACKAGE, 'THIRD-PARTY-LICENSES'), 'utf8');
+    expect(licences.match(/^(?:commander|js-yaml|xmlbuilder2|zod)$/gm)).toHaveLength(4);
   });
 });
-
-/** Returns the words of a command line as a shell reads them. */
-function wordsOf(line: string): string[] {
-  const shell = ['-c', `printf '%s\\0' ${line}`];
-  return execFileSync('sh', shell, { encoding: 'utf8' }).split('\0').slice(0, -1);
-}
