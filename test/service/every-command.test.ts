@@ -180,7 +180,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     /^published: /m,
   ],
   'release list': [(place) => ofRelease(place), /^VERSION +APP/m],
-  'release show': [(place) => ofRelease(place), /^state: rolling out/m],
+  'release show': [
+    (place) => ofRelease(place),
+    /^release: .+ on stable\n[\s\S]*^state: rolling out\b.*\nrollout: 10 %\ntargets: every device\n[\s\S]*^FILE .* ADDRESS$/m,
+  ],
   'release rollout': [async (place) => ['20', ...(await ofRelease(place))], RELEASE],
   'release pause': [(place) => ofRelease(place), /^status: paused$/m],
   'release resume': [(place) => ofRelease(place), /^status: published$/m],
