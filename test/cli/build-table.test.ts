@@ -17,7 +17,7 @@ import {
   TAURI,
   VELOPACK,
 } from '../support/build-folders.ts';
-import { PublisherShell } from '../support/publisher-shell.ts';
+import { BuildShell } from '../support/build-shell.ts';
 
 /** A file of the folder, and what the command says when it is damaged, missing or unsigned. */
 type Fault = readonly [path: string, words: RegExp];
@@ -147,7 +147,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 };
 
 describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
-  const shell = new PublisherShell();
+  const shell = new BuildShell();
   beforeEach(() => shell.lay(row.folder));
 
   /** Publishes the folder; returns the code and all that the command says. */

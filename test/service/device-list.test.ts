@@ -70,7 +70,7 @@ serviceSuite('device list', (node) => {
   it('since a moment has only the devices seen at or after it', async () => {
     // Devices are seen by the millisecond: the later one is seen later at some time.
     await report(node, other, FLEET.slice(0, 2));
-    const [first] = await devicesOf(node, empty);
+    const [first] = await devicesOf(node, other);
     await eventually('one of them is seen later', async () => {
       await report(node, other, [{ ...FLEET[1], version: '2.1.0' }]);
       const [, later] = await devicesOf(node, other);
@@ -81,13 +81,15 @@ serviceSuite('device list', (node) => {
     });
   });
 
-  it.each([
-    ...['0', '1001', 'x', '1.5', '-1'].map((limit) => ['devices', `limit=${limit}`, /^limit: /]),
+  it.each<readonly [path: string, query: string, error: RegExp]>([
+    ...['0', '1001', 'x', '1.5', '-1'].map(
+      (limit) => ['devices', `limit=${limit}`, /^limit: /] as const,
+    ),
     ['devices', 'seenSince=2026-01-01', /^seenSince: Must be an RFC 3339 time$/],
     ['devices', 'label=ring', /^label: /],
     ['devices', 'label=%3Dinner', /^label: /],
     ['adoption', 'since=0000-01-01T00:00:00Z', /^since: Must be an RFC 3339 time$/],
-  ] as const)('%s with %s is 400 that names it', async (path, query, error) => {
+  ])('%s with %s is 400 that names it', async (path, query, error) => {
     const { status, body } = await admin(node, 'GET', `${path}?app=${fleet.app}&${query}`);
     expect([status, body]).toEqual([400, { error: expect.stringMatching(error) }]);
   });

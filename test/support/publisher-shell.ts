@@ -1,54 +1,47 @@
-// Shell of a publisher: a folder of a build, the `sluice` command, and in place of the service a server that
-// takes publications as the service does, with its findings and without a ledger.
+// Shell of a publisher: a folder of build files, a tenant of its own for each test, and the `sluice` command.
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
-import type { Artifact } from '../../src/contract/resource.ts';
-import { findingsOf } from '../../src/domain/release/finding/findings.ts';
-import { snapshot, version } from '../domain/sample.ts';
-import { BuildFolder } from './build-folder.ts';
-import { loopbackServer } from './loopback-server.ts';
-import type { Json } from './published.ts';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { type Json, releasesOf } from './published.ts';
 import { type CommandResult, runSluiceHere } from './sluice-command.ts';
+import { createTenant, type Tenant } from './tenant.ts';
 
 const ONE_LINE = /^sluice: [^\n]+\n$/;
 export const URL_BASE = 'https://downloads.example.com/notes';
-export const TIME = '2026-01-02T03:04:05.678Z';
 
-/** Request of the command: `POST releases?dryRun=true`, and its body as text. */
-export type Asked = { readonly call: string; readonly body: string };
-type Answered = readonly [status: number, body: object, headers?: Record<string, string>];
-type Publication = Json & { readonly version: string; readonly artifacts: readonly Artifact[] };
+export class PublisherShell {
+  folder = '';
+  tenant: Tenant = { org: '', app: '', appId: '', secret: '', keyId: '' };
+  private readonly node: { readonly url: string };
 
-export class PublisherShell extends BuildFolder {
-  url = '';
-  asked: Asked[] = [];
-  /** Releases that the service has. */
-  releases: Json[] = [];
-  requireSignature = false;
-  /** Answer to a request in place of the service's own. */
-  instead: (asked: Asked) => Answered | undefined = () => undefined;
-
-  /** Starts the server for the suite; it has no releases at the beginning of each test. */
-  constructor() {
-    super();
-    let server: Awaited<ReturnType<typeof loopbackServer>>;
-    beforeAll(async () => {
-      server = await loopbackServer((request, response) => void this.reply(request, response));
-      this.url = `http://127.0.0.1:${server.port}`;
+  /** Makes the folder and the tenant before each test of the suite. */
+  constructor(node: { readonly url: string }) {
+    this.node = node;
+    beforeEach(async () => {
+      this.folder = mkdtempSync(join(tmpdir(), 'sluice-publisher-'));
+      this.tenant = await createTenant(node);
     });
-    afterAll(() => server.close());
-    beforeEach(() => {
-      Object.assign(this, { asked: [], releases: [], requireSignature: false });
-      this.instead = () => undefined;
-    });
+    afterEach(() => rmSync(this.folder, { recursive: true, force: true }));
   }
 
-  /** Runs the command with a key and the admin token; `env` adds to its environment. */
+  releases(): Promise<Json[]> {
+    return releasesOf(this.node, this.tenant);
+  }
+
+  /** Writes a file into the folder, with the folders on the way, and returns its path. */
+  write(name: string, content: string | Buffer = `content of ${name}`): string {
+    const path = join(this.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** Runs the command with the tenant's key; `env` adds to its environment. */
   sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
-    const own = { SLUICE_URL: this.url, SLUICE_KEY: 'key', ADMIN_TOKEN: 'token' };
-    return runSluiceHere(args, { ...own, DATA_DIR: join(this.path, 'none'), ...env });
+    const own = { SLUICE_URL: this.node.url, SLUICE_KEY: this.tenant.secret };
+    return runSluiceHere(args, { ...own, ...env });
   }
 
   /** Runs a command that must succeed, and returns what it answers. */
@@ -72,41 +65,12 @@ export class PublisherShell extends BuildFolder {
   }
 
   /** Options that name the release 1.2.3. */
-  name(): string[] {
-    return ['--app', 'notes', '--channel', 'stable', '--version', '1.2.3'];
+  name(channel = 'stable'): string[] {
+    return ['--app', this.tenant.app, '--channel', channel, '--version', '1.2.3'];
   }
 
   /** Arguments that publish files as 1.2.3. */
   publish(files: readonly string[], ...more: string[]): string[] {
     return ['release', 'publish', ...files, ...this.name(), '--url-base', URL_BASE, ...more];
-  }
-
-  private async reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.replace(/^\/(?:api\/v1|console\/api)\//, '');
-    const body = Buffer.concat(await request.toArray()).toString();
-    const asked = { call: `${request.method} ${path}`, body };
-    this.asked.push(asked);
-    const [status, answer, headers] = this.instead(asked) ?? this.answer(asked);
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(answer));
-  }
-
-  private answer({ call, body }: Asked): Answered {
-    if (call.startsWith('GET releases?')) return [200, { releases: this.releases }];
-    if (!call.startsWith('POST releases')) return [404, { error: 'Unknown release' }];
-    const { rollout = 100, ...publication } = JSON.parse(body) as Publication;
-    const { canonical } = version(publication.version);
-    if (this.releases.some((each) => version(String(each.version)).canonical === canonical)) {
-      return [409, { error: 'Version already exists on this app and channel' }];
-    }
-    const release = { status: 'published', notes: '', rolloutPct: rollout, ...publication };
-    if (call === 'POST releases') {
-      this.releases.push(release);
-      return [201, { release }];
-    }
-    const place = { ...snapshot([]), requireSignature: this.requireSignature };
-    const findings = findingsOf(version(publication.version), publication.artifacts, place);
-    const moves = [{ from: null, to: publication.version, devices: 1 }];
-    return [200, { release, findings, effect: { devices: 1, isEstimate: false, lose: 0, moves } }];
   }
 }

@@ -4,8 +4,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { BuildShell, TIME, URL_BASE } from '../../support/build-shell.ts';
 import type { Json } from '../../support/published.ts';
-import { PublisherShell, TIME, URL_BASE } from '../../support/publisher-shell.ts';
 
 const NAMED = '--app notes --channel stable --version 1.2.3';
 const PLACE = { app: 'notes', channel: 'stable', version: '1.2.3' };
@@ -14,7 +14,7 @@ const BETA = { app: 'notes', name: 'beta' };
 const PURGE = `devices purge --app notes --first-seen-after ${TIME}`;
 const ONE_LINE = /^sluice: [^\n]+\n$/;
 
-const shell = new PublisherShell();
+const shell = new BuildShell();
 
 /** Returns the words of a command line as a shell reads them. */
 function wordsOf(line: string): string[] {
@@ -23,8 +23,8 @@ function wordsOf(line: string): string[] {
 }
 
 /** Runs a command whose service gives this answer to all. */
-function answered(line: string, answer: object, status = 200) {
-  shell.instead = () => [status, answer];
+function answered(line: string, answer: object) {
+  shell.instead = () => [200, answer];
   return shell.sluice(wordsOf(line));
 }
 

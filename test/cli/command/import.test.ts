@@ -2,14 +2,14 @@
 // answers are tested in ../build/github-releases.test.ts.
 
 import { describe, expect, it } from 'vitest';
+import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import type { Json } from '../../support/published.ts';
-import { PublisherShell, URL_BASE } from '../../support/publisher-shell.ts';
 
 /** A SHA-512 in base64. */
 const SUM = Buffer.alloc(64, 7).toString('base64');
 
 describe('import', () => {
-  const shell = new PublisherShell();
+  const shell = new BuildShell();
   const github = (content: unknown) => [
     ...['import', '--app', 'notes', '--channel', 'stable', '--github-json'],
     shell.write('releases.json', typeof content === 'string' ? content : JSON.stringify(content)),

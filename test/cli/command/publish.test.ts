@@ -5,15 +5,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BUILT, ELECTRON_BUILDER, type Folder, TAURI } from '../../support/build-folders.ts';
+import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import { freePort } from '../../support/free-port.ts';
 import type { Json } from '../../support/published.ts';
-import { PublisherShell, URL_BASE } from '../../support/publisher-shell.ts';
 
 const DRY_RUN = 'POST releases?dryRun=true';
 const SUM = Buffer.alloc(64, 7).toString('base64');
 
 describe('release publish', () => {
-  const shell = new PublisherShell();
+  const shell = new BuildShell();
   const file = () => shell.write('a-linux.zip');
 
   /** Writes a folder, and returns the arguments that publish it. */
