@@ -1,6 +1,6 @@
-// Tests the release-notes feeds as they are written: which releases and artifacts are in them, RSS by the rules of
-// feedvalidator and as a reader shows it, and who has a feed already (docs/contract.md 4.9, 4.10 and 16.9 to
-// 16.11). Hostile notes are tested in test/updater/hostile-notes.test.ts.
+// Tests the release-notes feeds as they are written: which releases and artifacts are in them, RSS by the
+// rules of feedvalidator and as a reader shows it, and who has a feed already (docs/contract.md 4.9, 4.10
+// and 16.9 to 16.11). Hostile notes are tested in test/updater/hostile-notes.test.ts.
 
 import Parser from 'rss-parser';
 import { describe, expect, it } from 'vitest';

@@ -98,9 +98,8 @@ serviceSuite('finding things', (node) => {
     await enableWebhook(node, other);
     const { body } = await read(`webhooks/enabled?org=${tenant.org}`);
     const { apps } = body as { apps: Rows };
-    expect(apps).toEqual([
-      expect.objectContaining({ ref: tenant.app, enabled: true, deliveries: [] }),
-    ]);
+    const [ref, name] = [tenant.app, `Name of ${tenant.app}`];
+    expect(apps).toEqual([expect.objectContaining({ ref, name, enabled: true, deliveries: [] })]);
     const single = await read(`webhooks?app=${tenant.app}`);
     expect(apps[0]).toMatchObject(single.body ?? {});
     expect((await viewer.call('GET', `webhooks/enabled?org=${other.org}`)).status).toBe(404);

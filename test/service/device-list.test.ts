@@ -1,5 +1,5 @@
-// Tests the console's list of devices and the views beside it: the way of each parameter, refusals, and views of
-// an app without devices (docs/console.md, The fleet). Filters and pages are tested in
+// Tests the console's list of devices and the views beside it: the way of each parameter, refusals, and
+// views of an app without devices (docs/console.md, The fleet). Filters and pages are tested in
 // test/store/ledger/fleet-reads-contract.ts, times in test/http/field.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';

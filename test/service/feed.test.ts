@@ -1,6 +1,6 @@
-// Tests the release-notes feeds over HTTP, as JSON and as RSS: where they are, their headers, who has them already,
-// and how they follow a channel (docs/contract.md 4.9, 4.10, 16.9 and 16.11). How they are written is tested in
-// test/http/feed-formats.test.ts, hostile notes in test/updater/hostile-notes.test.ts.
+// Tests the release-notes feeds over HTTP, as JSON and as RSS: where they are, their headers, who has them
+// already, and how they follow a channel (docs/contract.md 4.9, 4.10, 16.9 and 16.11). How they are written
+// is tested in test/http/feed-formats.test.ts, hostile notes in test/updater/hostile-notes.test.ts.
 
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';

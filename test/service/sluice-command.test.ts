@@ -1,6 +1,6 @@
-// Tests the `sluice` command over a node (docs/operating/commands.md): the journeys of publishers and operators
-// in the process of the test, each kind of ending once as a script would run it, and the package of the command.
-// What a command reads, sends and prints is tested in test/cli.
+// Tests the `sluice` command over a node (docs/operating/commands.md): the journeys of publishers and
+// operators in the process of the test, each kind of ending once as a script would run it, and the package
+// of the command. What a command reads, sends and prints is tested in test/cli.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// Shell of a build machine: a folder of a build, the `sluice` command, and in place of the service a server that
-// takes publications as the service does, with its findings and without a ledger.
+// Shell of a build machine: a folder of a build, the `sluice` command, and in place of the service a server
+// that takes publications as the service does, with its findings and without a ledger.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';

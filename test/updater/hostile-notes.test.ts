@@ -1,6 +1,6 @@
-// Tests hostile notes on every way out: the RSS feed, the JSON feed, the update file and the manifest. Each is
-// well-formed, has the notes unchanged or as harmless HTML, and keeps what stands beside them. An update file is
-// read back by the YAML parser that is in electron-updater (js-yaml 4), and by a newer one.
+// Tests hostile notes on every way out: the RSS feed, the JSON feed, the update file and the manifest. Each
+// is well-formed, has the notes unchanged or as harmless HTML, and keeps what stands beside them. An update
+// file is read back by the YAML parser that is in electron-updater (js-yaml 4), and by a newer one.
 
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
@@ -34,7 +34,8 @@ const SHORT = [
   '<script>alert(1)</script><img src=x onerror=alert(1)><svg/onload=alert(1)>',
   '[a](javascript:alert(1)) ![b](data:text/html,x) <javascript:alert(1)> [c]: vbscript:x',
   `controls ${CONTROLS} \u007f\u0080\u0085\u009f\u2028\u2029\ufeff\ufffe\uffff`,
-  ']]> ]]&gt; <![CDATA[ x ]]> <!-- --> */ {{ }} <?xml-stylesheet href="x"?> <!DOCTYPE a [<!ENTITY b "c">]> &b; &#7;',
+  ']]> ]]&gt; <![CDATA[ x ]]> <!-- --> */ {{ }} <?xml-stylesheet href="x"?>',
+  '<!DOCTYPE a [<!ENTITY b "c">]> &b; &#7;',
   '</description></item></channel></rss></html>',
   '\u202eright to left\u202c \u200f\u200e\u2066 \u05d0\u0627 \u2069 \u061c \ud83d\ude00',
   '---\nversion: "9.9.9"\nfiles: []\n...\n%YAML 1.2\n--- !!js/function >\n',

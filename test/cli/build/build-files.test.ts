@@ -1,31 +1,24 @@
 // Tests which files are found below the arguments of the command that publishes, and the bounds of the search
 // (docs/operating/commands.md).
 
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { symlinkSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, it } from 'vitest';
 import { filesOfBuild } from '../../../src/cli/build/build-files.ts';
+import { BuildFolder } from '../../support/build-folder.ts';
 
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sluice-build-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const folder = new BuildFolder();
 
 function write(...names: readonly string[]): void {
-  for (const name of names) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), name);
-  }
+  for (const name of names) folder.write(name);
 }
 
 /** Returns the files, and what was passed over, below the folder of the test. */
 function found(...paths: readonly string[]) {
-  const { files, passedOver } = filesOfBuild(paths.map((path) => join(folder, path)));
+  const { files, passedOver } = filesOfBuild(paths.map((path) => join(folder.path, path)));
   return {
-    files: files.map(({ path }) => relative(folder, path)),
-    passedOver: passedOver.map(({ file, reason }) => `${relative(folder, file)}: ${reason}`),
+    files: files.map(({ path }) => relative(folder.path, path)),
+    passedOver: passedOver.map(({ file, reason }) => `${relative(folder.path, file)}: ${reason}`),
   };
 }
 
@@ -39,9 +32,9 @@ it('a file is found below four folders, and none below five (Command line)', () 
 
 it('links are followed where they are arguments, and nowhere else (Command line)', () => {
   write('real/a.zip', 'out/b.zip');
-  symlinkSync(join(folder, 'real'), join(folder, 'linked'));
-  symlinkSync(join(folder, 'real'), join(folder, 'out/c'));
-  symlinkSync(join(folder, 'out'), join(folder, 'out/d'));
+  symlinkSync(join(folder.path, 'real'), join(folder.path, 'linked'));
+  symlinkSync(join(folder.path, 'real'), join(folder.path, 'out/c'));
+  symlinkSync(join(folder.path, 'out'), join(folder.path, 'out/d'));
   expect(found('linked', 'out')).toEqual({
     files: ['linked/a.zip', 'out/b.zip'],
     passedOver: ['out/c: a symbolic link', 'out/d: a symbolic link'],
