@@ -182,7 +182,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'release list': [(place) => ofRelease(place), /^VERSION +APP/m],
   'release show': [
     (place) => ofRelease(place),
-    /^state: rolling out\b.*\nrollout: 10 %\ntargets: every device\n[\s\S]*^FILE .* ADDRESS$/m,
+    /^release: \S+ 1\.0\.0 on stable\n.+\n.+\nstate: rolling out.*\nrollout: 10 %\ntargets: every device$/m,
   ],
   'release rollout': [async (place) => ['20', ...(await ofRelease(place))], RELEASE],
   'release pause': [(place) => ofRelease(place), /^status: paused$/m],

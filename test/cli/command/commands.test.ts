@@ -101,6 +101,9 @@ const PASSED_OVER = {
   unmet: [{ key: 'ring', operator: 'In', values: ['a', 'b'] }],
 };
 const EXPLAINED = { decision: { reason: 'outside-cohort', update: null }, device: { id: 'd' } };
+const FILES = [{ platform: 'linux', url: `${URL_BASE}/a.zip`, size: 3 }];
+const MOVES = [{ from: '1.2.2', to: null, devices: 2 }];
+const EFFECT = { devices: 9, isEstimate: true, lose: 2, moves: MOVES };
 const MEMBERSHIPS = [{ organization: { id: 'org_1', name: 'A' }, role: 'owner' }];
 const HOOK = { url: 'http://127.0.0.1:1/h', secret: 's' };
 const WEBHOOK = 'webhook enable --app notes --provider github';
@@ -129,6 +132,13 @@ it.each<[line: string, answer: object, ...printed: readonly RegExp[]]>([
     { ...EXPLAINED, candidates: [PASSED_OVER] },
     /^outside-cohort: nothing\nid: d\n/,
     /\n1\.2\.3 +stable +outside-cohort +77 +0 +ring In a,b\n$/,
+  ],
+  [
+    'release promote --app notes --from a --to b --version 1.2.3 --dry-run',
+    { release: { ...RELEASE, artifacts: FILES }, findings: [], effect: EFFECT },
+    /^FILE +PLATFORM +ARCH +FORMAT +SIGNED +SIZE +ADDRESS\na\.zip +linux +- +zip +no +3 +https:/,
+    /\nfindings: none\neffect: of about 9 devices, 0 are newly offered 1\.2\.3, 2 are offered nothing/,
+    /\n {2}about 2: 1\.2\.2 -> no offer\nrehearsed: notes 1\.2\.3 on stable \(published, 5 %\)\n$/,
   ],
   ['devices --app notes', STRANGERS, /^a\\u0085b\\u2066 .* lin\\u202eux\/arm /m],
   ['devices --app notes --json', STRANGERS, /"a\\u0085b\\u2066","platform":"lin\\u202eux"/],
