@@ -19,29 +19,22 @@ import { feedBreaches } from '../support/feed-rules.ts';
 const BASE = 'https://updates.example.com';
 
 describe('the releases of a feed', () => {
-  const versionsOf = (releases: readonly SnapshotRelease[]) =>
-    releaseNotesOf(snapshot(releases)).releases.map(({ version }) => version);
+  const all = Array.from({ length: 52 }, (_, index) => release(`1.${index}.0`));
+  const paused = release('1.51.0', { status: 'paused' });
+  const newest = all.map(({ version }) => version).toReversed();
+  const order = ['1.0.0', '3.0.0', '2.0.0', '2.0.0-rc.1', '0.1'];
 
-  it('are in the order of their creation, newest first, whatever the versions', () => {
-    const order = ['1.0.0', '3.0.0', '2.0.0', '2.0.0-rc.1', '0.1'];
-    expect(versionsOf(order.map((version) => release(version)))).toEqual(order.toReversed());
-  });
-
-  it('are those that are published, and of the channel itself', () => {
-    const others = (['paused', 'deprecated', 'rolled_back'] as const).map((status, index) =>
-      release(`1.${index}.0`, { status }),
-    );
-    const followed = release('2.0.0', { followed: true });
-    expect(versionsOf([...others, release('0.9.0'), followed])).toEqual(['0.9.0']);
-  });
-
-  it('are the newest 50', () => {
-    const all = Array.from({ length: 52 }, (_, index) => `1.${index}.0`);
-    const newest = all.toReversed();
-    expect(versionsOf(all.map((version) => release(version)))).toEqual(newest.slice(0, 50));
-    const paused = release('1.51.0', { status: 'paused' });
-    const rest = all.slice(0, -1).map((version) => release(version));
-    expect(versionsOf([...rest, paused])).toEqual(newest.slice(1, 51));
+  it.each<[what: string, releases: readonly SnapshotRelease[], versions: readonly string[]]>([
+    ['in the order of their creation', order.map((text) => release(text)), order.toReversed()],
+    ...(['paused', 'deprecated', 'rolled_back'] as const).map(
+      (status): [string, SnapshotRelease[], string[]] => [status, [release('1', { status })], []],
+    ),
+    ['those of the channel itself', [release('1.0.0', { followed: true })], []],
+    ['the newest 50', all, newest.slice(0, 50)],
+    ['the next as one goes', all.with(-1, paused), newest.slice(1, 51)],
+  ])('are the newest first that are published: %s', (_, releases, versions) => {
+    const listed = releaseNotesOf(snapshot(releases)).releases;
+    expect(listed.map(({ version }) => version)).toEqual(versions);
   });
 
   it("have the contract's fields, with the notes as published, and addresses in ASCII (§4.9, §2.2)", () => {
