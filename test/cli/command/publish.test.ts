@@ -186,6 +186,7 @@ describe('release publish', () => {
     const address = 'no address of the service: set SLUICE_URL, else http://\\S+ is asked';
     const words = `^sluice: no API key: set SLUICE_KEY; ${address}; --url-base is missing: `;
     await shell.expectEnd(args, 1, new RegExp(words), env);
+    await shell.expectEnd(args, 2, '--url-base is missing: the files would have no address');
   });
 
   it('no service is one line that names its address (Command line)', async () => {
