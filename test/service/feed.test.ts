@@ -55,6 +55,8 @@ deviceSuite('the release feeds', (node) => {
     const electronUrl = `${node.url}/e/${own.app}/stable`;
     const client = { electronUrl, type: 'nsis', arch: 'x64', version: '0.9.0' } as const;
     expect(await runElectronClient(client)).toMatchObject({ version: '1.0.0', file: SETUP });
+    const { headers } = await send(node, 'GET', `/e/${own.app}/stable/latest.yml`);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
     const offer = await check(node, own, '0.9.0', { platform: 'windows' });
     expect(offer.body).toMatchObject({ version: '1.0.0', notes: FULL });
     const more = await publish(node, own, '1.1.0', { notes: `${FULL}x` });

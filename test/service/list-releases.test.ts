@@ -10,7 +10,7 @@ import { admin, control, createTenant, manage, publish, type Tenant } from '../s
 const FIELDS = 'app artifacts channel createdAt id notes rolloutPct status version';
 const NONE = { releases: [], page: 1, pageCount: 1, total: 0 };
 
-type Listed = Readonly<Record<'id' | 'app' | 'channel' | 'version', string>>;
+type Listed = Readonly<Record<'id' | 'app' | 'channel' | 'status' | 'version', string>>;
 type Standing = { readonly standing: { readonly state: string } };
 
 serviceSuite('listing releases', (node) => {
@@ -140,6 +140,17 @@ serviceSuite('listing releases', (node) => {
     expect(standings.map(({ version, standing }) => [version, standing.state])).toEqual([
       ['9.0.1', 'serving'],
       ['9.1.0-beta.1', 'serving'],
+    ]);
+  });
+
+  it('has releases of every status, as they are now, where they were published (§3)', async () => {
+    await control(node, stranger, '9.0.0', { status: 'deprecated' });
+    await control(node, stranger, '9.0.1', { status: 'rolled_back' });
+    const { releases } = await pageOf(stranger);
+    expect(releases.map(({ version, status }) => [version, status])).toEqual([
+      ['9.0.1', 'rolled_back'],
+      ['9.1.0-beta.1', 'published'],
+      ['9.0.0', 'deprecated'],
     ]);
   });
 });
