@@ -133,7 +133,7 @@ serviceSuite('idempotent publishing', (node) => {
     ['', 400, 'Must not be empty'],
     ['k'.repeat(129), 400, 'Must have at most 128 characters'],
     ['k'.repeat(128), 201, undefined],
-  ])('a key has 1 to 128 characters: %s (§11.18)', async (key, status, reason) => {
+  ])('a key has 1 to 128 characters (%#, §11.18)', async (key, status, reason) => {
     const answer = await call(bodyOf(), key);
     const error = reason === undefined ? undefined : `Idempotency-Key: ${reason}`;
     expect([answer.status, answer.body?.error]).toEqual([status, error]);

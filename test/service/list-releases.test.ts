@@ -92,12 +92,12 @@ serviceSuite('listing releases', (node) => {
   });
 
   it.each([
-    'app=unknown',
-    'channel=a%00b',
-    'status=gone',
-    'version=one',
-    `app=${'a'.repeat(10_000)}`,
-  ])('what does not exist gives an empty list, not an error: %s', async (query) => {
+    ['an app', 'app=unknown'],
+    ['a channel', 'channel=a%00b'],
+    ['a status', 'status=gone'],
+    ['a version', 'version=one'],
+    ['a long name', `app=${'a'.repeat(10_000)}`],
+  ])('%s that does not exist gives an empty list, not an error', async (_, query) => {
     expect(await pageOf(tenant, query)).toStrictEqual(NONE);
   });
 

@@ -208,7 +208,7 @@ describeOnBackends('the sluice command', (backend) => {
     const command = join(home, 'bin', 'sluice');
     expect(await run(command, '--version')).toMatch(/^\d+\.\d+\.\d+ \(\S+\)\n$/);
     expect(await run(command, '--help')).toContain('\n  release ');
-    const args = publish([folder.write('a-linux.zip')], '1.2.3');
+    const args = publish([folder.write('b-linux.zip')], '1.2.3');
     expect(await run(command, ...args)).toContain('published: ');
     await expect(run(command, 'doctor')).rejects.toThrow(
       /^sluice: doctor reads the settings of the service: run it where Sluice is installed, node dist/m,
