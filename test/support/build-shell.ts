@@ -17,7 +17,7 @@ export const URL_BASE = 'https://downloads.example.com/notes';
 export const TIME = '2026-01-02T03:04:05.678Z';
 
 /** Request of the command: `POST releases?dryRun=true`, and its body as text. */
-export type Asked = { readonly call: string; readonly body: string };
+type Asked = { readonly call: string; readonly body: string };
 type Answered = readonly [status: number, body: object, headers?: Record<string, string>];
 type Publication = Json & { readonly version: string; readonly artifacts: readonly Artifact[] };
 

@@ -16,16 +16,21 @@ const ONE_LINE = /^sluice: [^\n]+\n$/;
 
 const shell = new BuildShell();
 
-/** Returns the words of a command line as a shell reads them. */
+/** Returns the words of a command line. */
 function wordsOf(line: string): string[] {
+  return (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+}
+
+/** Returns the words of a command line as a shell reads them, which takes a process. */
+function shellWordsOf(line: string): string[] {
   const script = ['-c', `printf '%s\\0' ${line}`];
   return execFileSync('sh', script, { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
 /** Runs a command whose service gives this answer to all. */
-function answered(line: string, answer: object) {
+function answered(line: string, answer: object, read = wordsOf) {
   shell.instead = () => [200, answer];
-  return shell.sluice(wordsOf(line));
+  return shell.sluice(read(line));
 }
 
 it.each<[line: string, call: string, body?: Json]>([
@@ -183,7 +188,7 @@ it.each<[line: string, answer: object, call: string]>([
 ])('%s ends in the command for the next page (Command line)', async (line, answer, call) => {
   const { stdout } = await answered(line, answer);
   const [, next] = /^… more: sluice (.*)$/m.exec(stdout) ?? [];
-  await answered(String(next), answer);
+  await answered(String(next), answer, shellWordsOf);
   expect(shell.asked[1]?.call).toBe(call);
 });
 
