@@ -9,6 +9,7 @@ import {
   timeField,
   titleField,
 } from '../../src/http/endpoint/field.ts';
+import { planWaveBody } from '../../src/http/endpoint/fleet-body.ts';
 import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
 
 const TURNING = [0x061c, 0x200e, 0x200f, ...range(0x202a, 0x202e), ...range(0x2066, 0x2069)];
@@ -65,3 +66,18 @@ it('a device has sixteen labels, and not seventeen', () => {
   expect(labels(16)).toHaveProperty('size', 16);
   expect(labels(17)).toMatchObject({ message: 'body: At most 16 labels' });
 });
+
+it.each([
+  ...['', '\u0000', '\ud800'].map((bundle) => [bundle, undefined] as const),
+  ['x'.repeat(10_000), 'Must have at most 32 characters'],
+  ...[7, null, ['deb']].map((bundle) => [bundle, 'Expected a string'] as const),
+])(
+  'a `bundle` %j in a decisions call tells nothing, or is refused with its path: %s (§20.2)',
+  (bundle, message) => {
+    const device = { deviceId: 'd', version: '1.0.0', platform: 'linux', arch: 'x64' };
+    const devices = [device, { ...device, bundle }];
+    const parsed = parseShape(planWaveBody, { app: 'acme', devices });
+    if (message === undefined) expect(parsed).toMatchObject({ devices: [{}, { bundle: '' }] });
+    else expect(parsed).toMatchObject({ message: `devices.1.bundle: ${message}` });
+  },
+);

@@ -76,6 +76,7 @@ const BROKEN = ['a\u0000b', '\u0000', 'a\ud800', '\udc00b', '\udc00\ud800'];
 const ANY = ['text', '', null, 0, 1.5, true, [], ['x'], {}, { x: 1 }];
 const NO_TEXT = ANY.filter((value) => typeof value !== 'string');
 const NO_NAME = ['', ...NO_TEXT, ...BROKEN];
+const SHA256 = 'cd'.repeat(32);
 const NO_NUMBER = [...ANY, '1', '50', -1, 1.5, 49.5, 1e21].filter((value) => value !== 0);
 const NO_LIST = ANY.filter((value) => !Array.isArray(value) || value.length > 0);
 const NO_OBJECT = ANY.filter((value) => value === null || typeof value !== 'object');
@@ -153,6 +154,43 @@ describe('what is wrong is refused with the name of the field', () => {
     }
     const empty = errorOf('publish', { artifacts: [{ ...ARTIFACT, sha512: '\n' }] });
     expect(empty).toBe('artifacts.0.sha512: Must not be empty');
+  });
+
+  it.each<[field: string, good: string, bad: readonly string[], reason: string]>([
+    [
+      ...(['format', 'deb', ['AppImage', '.deb', 'x'.repeat(33)]] as const),
+      "Must be a format's name of at most 32 characters",
+    ],
+    [
+      'sha256',
+      SHA256,
+      [SHA256.slice(2), `${SHA256}\n\n`, 'xy'.repeat(32)],
+      'Must be 64 hexadecimal digits',
+    ],
+    ['sha1', SHA256.slice(24), [SHA256], 'Must be 40 hexadecimal digits'],
+    [
+      ...(['minimumSystemVersion', '10.15', ['10.x', `${'1.'.repeat(16)}1`]] as const),
+      'Must (be dotted numbers|not be empty|have at most 32 characters|not contain NUL)',
+    ],
+    [
+      ...(['buildVersion', '7', ['x'.repeat(65)]] as const),
+      'Must (not be empty|have at most 64 characters|not contain NUL)',
+    ],
+  ])('%s of an artifact, what is good is kept (§2.1)', (field, good, bad, reason) => {
+    const told = (value: unknown) => ({ artifacts: [ARTIFACT, { ...ARTIFACT, [field]: value }] });
+    expect(kept('publish', told(good))).toMatchObject(told(good));
+    const texts = ['', 'x'.repeat(10_000), '\u0000', `${good}\u0000`, '\ud800', ...bad];
+    for (const text of texts) {
+      const message = new RegExp(`^artifacts\\.1\\.${field}: (?:${reason})`);
+      expect([text, errorOf('publish', told(text))]).toEqual([
+        text,
+        expect.stringMatching(message),
+      ]);
+    }
+    for (const value of [7, null, [good], {}]) {
+      const message = `artifacts.1.${field}: Expected a string`;
+      expect(errorOf('publish', told(value))).toMatch(message);
+    }
   });
 
   it('control characters in what devices are told of a file', () => {

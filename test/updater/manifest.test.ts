@@ -1,5 +1,5 @@
-// Tests the update manifest: the contract's fields, and what Tauri's updater accepts (docs/contract.md 2.5
-// and 13.6).
+// Tests the update manifest: the contract's fields, what Tauri's updater accepts, and which file a device gets
+// by the kind that it tells (docs/contract.md 2.5, 13.6 and 20).
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -15,6 +15,7 @@ import {
   manifestQuestion,
 } from '../../src/updater/manifest.ts';
 import { catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
+import { artifacts, DeviceSide } from '../support/device-side.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 
 const TERMS: ManifestTerms = {
@@ -230,4 +231,73 @@ describe('what Tauri’s updater accepts', () => {
     expect(bytes[0]).toBe('{'.charCodeAt(0));
     expect(bytes.includes(Buffer.from('Grüße 🚀', 'utf8'))).toBe(true);
   });
+});
+
+describe('what a device tells', () => {
+  const path = '/u/acme/stable/linux/x86_64/1.0.0';
+  const tauri = { headers: { 'user-agent': 'tauri-plugin-updater/2.9.0' } };
+  const signed = (name: string) => artifacts(`linux/x64 ${name}`, { signature: 'c2lnbmVk' });
+  const unsigned = (name: string) => artifacts(`linux/x64 ${name}`);
+  const every = ['app.deb', 'app.rpm', 'app.AppImage'].flatMap(signed);
+
+  it.each([
+    ['bundle=deb', 'app.deb'],
+    ['bundle=RPM', 'app.rpm'],
+    ['bundle_type=appimage', 'app.AppImage'],
+    ['bundle=appimage.tar.gz', 'app.AppImage'],
+    ['bundle=pacman', '204'],
+    ['bundle=deb&bundle_type=rpm', 'app.deb'],
+    ['bundle=rpm&bundle=deb', 'app.deb'],
+    ['b%75ndle=%64eb', 'app.deb'],
+    ...['', 'bundle', 'bundle=', 'bundle=unknown', 'bundle=%00', 'bundle=%FF'].map(
+      (query) => [query, 'app.AppImage'] as const,
+    ),
+    ['bundle={{bundle_type}}', 'app.AppImage'],
+    ['bundle=%7B%7Bbundle_type%7D%7D', 'app.AppImage'],
+  ])(
+    '%s gets the kind that it was installed from, or nothing: %s (§20.2, §20.3)',
+    async (query, file) => {
+      const side = new DeviceSide([release('1.1.0', { artifacts: every })]);
+      // A second time, the address is known.
+      for (let time = 0; time < 2; time++) expect(await side.file(`${path}?${query}`)).toBe(file);
+    },
+  );
+
+  it('passes over a release without the kind, also on the way back (§20.2)', async () => {
+    const names = ['old.deb', 'old.rpm', 'app.deb', 'new.deb', 'new.rpm'];
+    const file = (status: 'published' | 'rolled_back') => {
+      const releases = ['0.9.0', '0.9.5', '1.0.0', '1.1.0', '1.2.0'].map((text, index) =>
+        release(text, {
+          artifacts: signed(names[index] ?? ''),
+          ...(text === '1.0.0' ? { status } : {}),
+        }),
+      );
+      return new DeviceSide(releases).file(`${path}?bundle=deb`);
+    };
+    expect([await file('published'), await file('rolled_back')]).toEqual(['new.deb', 'old.deb']);
+  });
+
+  it.each<[query: string, asked: typeof tauri | undefined, requires: boolean, file: string]>([
+    ['', undefined, false, 'c.AppImage'],
+    ['', tauri, false, 'b.rpm'],
+    ['bundle={{bundle_type}}', tauri, false, 'b.rpm'],
+    ['bundle=deb', tauri, false, '204'],
+    ['bundle=deb', undefined, false, 'a.deb'],
+    ['', { headers: { 'user-agent': 'x tauri-plugin-updater/2.9.0' } }, false, 'c.AppImage'],
+    ['', undefined, true, 'b.rpm'],
+    ['bundle=deb', undefined, true, '204'],
+  ])(
+    '%s of %j, where a channel requires signatures: %s, gets %s: Tauri only signed ones (§20.5)',
+    async (query, asked, requireSignature, file) => {
+      const unsent = { platform: 'linux', signature: 's' };
+      const releases = [
+        release('1.1.0', { artifacts: [...unsigned('a.deb'), ...signed('b.rpm')] }),
+        release('1.2.0', { artifacts: [...unsigned('c.AppImage'), unsent] }),
+      ];
+      const side = new DeviceSide(releases, { requireSignature });
+      expect(await side.file(`${path}?${query}`, asked)).toBe(file);
+      // Update files are read by other clients.
+      expect(await side.file('/e/acme/stable/latest-linux.yml')).toBe('c.AppImage');
+    },
+  );
 });

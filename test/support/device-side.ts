@@ -1,0 +1,177 @@
+// Device side of a node without sockets and stores: the routes of updaters, packages and downloads in front of
+// one channel of the app `acme`. Tests of pure rules ask here what clients ask over HTTP.
+
+import { type Failure, fail, isFailure } from '../../src/contract/failure.ts';
+import type { Artifact } from '../../src/contract/resource.ts';
+import type {
+  ServingSnapshot,
+  SnapshotRelease,
+} from '../../src/domain/decision/serving-snapshot.ts';
+import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
+import type { DeviceRouteDependencies } from '../../src/http/device/device-route.ts';
+import { downloadRoutes, packageRoute } from '../../src/http/device/download-routes.ts';
+import { directHandlers, updaterRoute } from '../../src/http/device/updater-route.ts';
+import { writeAppcast } from '../../src/http/notes/feed-formats.ts';
+import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
+import { notesHtml } from '../../src/http/notes/notes-html.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
+import { Traffic } from '../../src/http/transport/request-observation.ts';
+import { createRouter } from '../../src/http/transport/router.ts';
+import { AppCounts } from '../../src/observe/app-counts.ts';
+import { CHECK_REASONS } from '../../src/observe/label-values.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
+import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/catalog-slot.ts';
+import type { CheckDevice } from '../../src/serving/check-update.ts';
+import { ELECTRON, ELECTRON_FOR_ARCH } from '../../src/updater/electron.ts';
+import { MANIFEST } from '../../src/updater/manifest.ts';
+import { type Appcast, sparkle } from '../../src/updater/sparkle.ts';
+import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../../src/updater/squirrel-mac.ts';
+import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
+import { VELOPACK } from '../../src/updater/velopack.ts';
+import { catalog } from '../domain/sample.ts';
+import { at } from './released.ts';
+
+export type SideAnswer = {
+  readonly status: number;
+  /** Headers by lower-case name; values of a repeated header are joined by commas. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly text: string;
+};
+
+type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
+
+/** Checksums and size of every artifact of `artifacts`. */
+export const SUMS = {
+  ...{ sha1: 'ab'.repeat(20), sha256: 'cd'.repeat(32), sha512: `${'a'.repeat(86)}==` },
+  size: 1234,
+} as const;
+
+/** Returns the artifacts of a text such as `darwin/arm64 a.zip, windows b.exe`, with `more` fields. */
+export function artifacts(text: string, more: Partial<Artifact> = {}): Artifact[] {
+  return text.split(/,\s+/).map((each) => {
+    const [machine = '', name = ''] = each.trim().split(' ');
+    const [platform = '', arch] = machine.split('/');
+    return { platform, ...(arch && { arch }), url: at(name), ...SUMS, ...more };
+  });
+}
+
+/** Name of the first file of a publisher in an answer; a feed of Velopack has the name alone. */
+const FILE = /(?:dl\.example\.com\/|"FileName":")([^\s"'<>]+)/;
+
+export class DeviceSide {
+  /** Ids of the devices that checked, in order; undefined for a check without an id. */
+  readonly checked: (string | undefined)[] = [];
+  private readonly slot = new CatalogSlot(new PlanBudget(), new AppCounts(CHECK_REASONS));
+  private readonly direct: ReturnType<typeof directHandlers>;
+  private readonly other: ReturnType<typeof createRouter>;
+
+  constructor(releases: readonly SnapshotRelease[], parts: Partial<ServingSnapshot> = {}) {
+    this.slot.replace(catalog(releases, parts));
+    const gate = { now: () => ADMITTED, network: new Int32Array(4), limitExchange: async () => {} };
+    const traffic = new Traffic(createLog('silent'), new Metrics());
+    const dependencies = { check: this, gate, traffic } as unknown as DeviceRouteDependencies;
+    const updaters = [
+      updaterRoute(MANIFEST, dependencies),
+      updaterRoute(ELECTRON, dependencies),
+      updaterRoute(ELECTRON_FOR_ARCH, dependencies),
+      updaterRoute(SQUIRREL_MAC, dependencies),
+      updaterRoute(SQUIRREL_MSIX, dependencies),
+      updaterRoute(SQUIRREL_WINDOWS, dependencies),
+      updaterRoute(VELOPACK, dependencies),
+      updaterRoute(sparkle(writtenAppcasts()), dependencies),
+    ];
+    const catalogs = { find: async (app: string, channel: string) => this.find(app, channel) };
+    const ofChannel = { catalogs, gate } as unknown as Parameters<typeof packageRoute>[0];
+    const routes = [packageRoute(ofChannel), ...downloadRoutes(ofChannel)];
+    this.direct = directHandlers(updaters);
+    this.other = createRouter(
+      [...updaters.map(({ placeholder }) => placeholder), ...routes],
+      traffic,
+    );
+  }
+
+  /** Requests an address as it is written. Names of headers are in lower case. */
+  ask(address: string, { method = 'GET', headers = {} }: Asked = {}): Promise<SideAnswer> {
+    const [path = '', query] = address.split(/\?(.*)/s);
+    return new Promise((resolve) => {
+      let isYielded = false;
+      const req: HttpRequest = {
+        getMethod: () => method.toLowerCase(),
+        getUrl: () => path,
+        getQuery: (key?: string) =>
+          key === undefined ? query : (new URLSearchParams(query).get(key) ?? undefined),
+        getHeader: (name) => headers[name] ?? '',
+        forEach(tell) {
+          for (const [name, value] of Object.entries(headers)) tell(name, value);
+        },
+        setYield: (yields) => {
+          isYielded = yields;
+        },
+      };
+      const handlers = this.direct[`/${path.split('/')[1]}`];
+      const res = responseFor(resolve);
+      if (method === 'HEAD') handlers?.head(res, req);
+      if (method === 'GET') handlers?.get(res, req);
+      const isDirect = handlers !== undefined && ['GET', 'HEAD'].includes(method);
+      if (!isDirect || isYielded) this.other(res, req);
+    });
+  }
+
+  /** Returns the name of the file that a client is led to; the status where there is none. */
+  async file(address: string, asked: Asked = {}): Promise<string> {
+    const { status, headers, text } = await this.ask(address, asked);
+    return FILE.exec(headers.get('location') ?? text)?.[1] ?? String(status);
+  }
+
+  /** Decides a check, in place of `CheckUpdate`. */
+  now(query: CheckQuery, device: CheckDevice) {
+    if (this.refused(query) !== undefined) return undefined;
+    this.checked.push(device.id);
+    return this.slot.planFor(query)?.decide(device);
+  }
+
+  refused({ scope: { app, channel } }: CheckQuery): Failure | undefined {
+    const found = this.find(app, channel);
+    return isFailure(found) ? found : undefined;
+  }
+
+  private find(app: string, channel: string): CatalogSlot | Failure {
+    if (app !== 'acme') return fail('unknownApp');
+    return channel === this.slot.catalog?.snapshot.channel ? this.slot : fail('unknownChannel');
+  }
+}
+
+function writtenAppcasts(): RenderedAppcasts {
+  const address = 'https://updates.example.com';
+  const appcast = async (of: Appcast) => Buffer.from(writeAppcast(of, address, notesHtml));
+  return new RenderedAppcasts({ appcast }, () => address, new Metrics());
+}
+
+function responseFor(answer: (answer: SideAnswer) => void): HttpResponse {
+  const head: string[] = [];
+  const end = (body: string | Uint8Array = '') => {
+    const [status = '', ...lines] = head;
+    const headers = new Map<string, string>();
+    for (const line of lines) {
+      const [text = '', value = ''] = line.split(/: (.*)/s);
+      const [name, known] = [text.toLowerCase(), headers.get(text.toLowerCase())];
+      headers.set(name, known === undefined ? value : `${known}, ${value}`);
+    }
+    answer({ status: Number.parseInt(status, 10), headers, text: Buffer.from(body).toString() });
+  };
+  return {
+    onAborted: () => {},
+    onData: () => {},
+    cork: (write: () => void) => write(),
+    writeStatus: (text: string) => head.push(...text.split('\r\n')),
+    writeHeader: (name: string, value: string) => head.push(`${name}: ${value}`),
+    end,
+    endWithoutBody: () => end(),
+    tryEnd(chunk: Uint8Array) {
+      end(chunk);
+      return [true, true];
+    },
+    getRemoteAddressAsText: () => '192.0.2.1',
+  } as unknown as HttpResponse;
+}
