@@ -29,7 +29,7 @@ import { type Appcast, sparkle } from '../../src/updater/sparkle.ts';
 import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../../src/updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
 import { VELOPACK } from '../../src/updater/velopack.ts';
-import { catalog } from '../domain/sample.ts';
+import { catalog, release } from '../domain/sample.ts';
 import { at } from './released.ts';
 
 export type SideAnswer = {
@@ -56,8 +56,20 @@ export function artifacts(text: string, more: Partial<Artifact> = {}): Artifact[
   });
 }
 
-/** Name of the first file of a publisher in an answer; a feed of Velopack has the name alone. */
-const FILE = /(?:dl\.example\.com\/|"FileName":")([^\s"'<>]+)/;
+/** Releases by version, each with its artifacts as `artifacts` reads them, and with other parts. */
+type Releases = Readonly<Record<string, string | readonly [string, Partial<SnapshotRelease>]>>;
+
+/** Returns the device side of a channel with these releases. */
+export function serving(releases: Releases, parts: Partial<ServingSnapshot> = {}): DeviceSide {
+  const all = Object.entries(releases).map(([version, told]) => {
+    const [text, more] = typeof told === 'string' ? [told, {}] : told;
+    return release(version, { ...(text === '' ? {} : { artifacts: artifacts(text) }), ...more });
+  });
+  return new DeviceSide(all, parts);
+}
+
+/** Name of a publisher's file in an answer; a feed of Velopack has the name alone. */
+const FILE = /(?:dl\.example\.com\/|"FileName":")([^\s"'<>]+)/g;
 
 export class DeviceSide {
   /** Ids of the devices that checked, in order; undefined for a check without an id. */
@@ -118,10 +130,11 @@ export class DeviceSide {
     });
   }
 
-  /** Returns the name of the file that a client is led to; the status where there is none. */
+  /** Returns the names of the files in an answer, each once, with blanks between; without any the status. */
   async file(address: string, asked: Asked = {}): Promise<string> {
     const { status, headers, text } = await this.ask(address, asked);
-    return FILE.exec(headers.get('location') ?? text)?.[1] ?? String(status);
+    const found = [...(headers.get('location') ?? text).matchAll(FILE)].map(([, name]) => name);
+    return found.length === 0 ? String(status) : [...new Set(found)].join(' ');
   }
 
   /** Decides a check, in place of `CheckUpdate`. */

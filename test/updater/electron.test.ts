@@ -4,75 +4,52 @@
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import type { Artifact, TargetExpression } from '../../src/contract/resource.ts';
-import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { release, targeting } from '../domain/sample.ts';
-import { artifacts, DeviceSide, SUMS } from '../support/device-side.ts';
+import { artifacts, DeviceSide, SUMS, serving } from '../support/device-side.ts';
 import { at } from '../support/released.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const NONE = '404';
-const EXE = artifacts('windows/x64 app.exe');
-const MAC = artifacts('darwin/arm64 app.zip');
+const PATH = '/e/acme/stable';
 
-/** Asks for update files of `acme` on stable. */
-function filesOf(releases: readonly SnapshotRelease[]) {
-  const side = new DeviceSide(releases);
-  const ask = (file: string, headers = {}) => side.ask(`/e/acme/stable/${file}`, { headers });
-  const read = async (file: string, headers = {}): Promise<Fields> => {
-    const { status, text } = await ask(file, headers);
-    return status === 200 ? (load(text) as Fields) : { version: String(status), text };
-  };
-  return {
-    ask,
-    read,
-    version: async (file = 'latest.yml', headers = {}) => (await read(file, headers)).version,
-    /** Names of the listed files; the status where there is no file. */
-    names: async (file: string) => {
-      const { files, version } = await read(file);
-      if (files === undefined) return version;
-      return (files as { url: string }[]).map(({ url }) => url.split('/').at(-1)).join(' ');
-    },
-  };
+async function read(side: DeviceSide, file = 'latest.yml'): Promise<Fields> {
+  const { status, text } = await side.ask(`${PATH}/${file}`);
+  expect([status, text]).toEqual([200, expect.any(String)]);
+  return load(text) as Fields;
 }
 
 describe('names (§16.8)', () => {
-  const LINUX = ['', '-arm64', '-arm', '-ia32'].map((arch) => `latest-linux${arch}.yml`);
-  const ALL = artifacts('windows a.exe, darwin a.zip, linux a.AppImage');
+  const all = { '1.0.0': 'windows a.exe, darwin a.zip, linux a.AppImage' };
+  const linux = ['', '-arm64', '-arm', '-ia32'].map((arch) => `latest-linux${arch}.yml`);
 
-  it.each(['latest.yml', 'latest-mac.yml', ...LINUX])('%s, and the channel’s own', async (file) => {
-    const side = new DeviceSide([release('1.0.0', { artifacts: ALL })], { channel: 'beta' });
+  it.each(['latest.yml', 'latest-mac.yml', ...linux])('%s, and the channel’s own', async (file) => {
+    const side = serving(all, { channel: 'beta' });
     for (const name of [file, file.replace('latest', 'beta')]) {
-      const { status, headers } = await side.ask(`/e/acme/beta/${name}`);
-      expect([name, status, headers.get('content-type')]).toEqual([
-        ...[name, 200, 'text/yaml; charset=utf-8'],
-      ]);
+      expect((await side.ask(`/e/acme/beta/${name}`)).status).toBe(200);
     }
   });
 
   it('latest-mac.yml is for macOS even on a channel of that name', async () => {
-    const side = new DeviceSide([release('1.0.0', { artifacts: ALL })], { channel: 'latest-mac' });
+    const side = serving(all, { channel: 'latest-mac' });
     expect(await side.file('/e/acme/latest-mac/latest-mac.yml')).toBe('a.zip');
   });
 
   it.each(['noCache=1j8u3k2', 'a&b=%ZZ&=&noCache=1&noCache=2', 'label.x=1', ''])(
     'parameters other than labels change nothing: %s (§16.3)',
     async (query) => {
-      const { ask } = filesOf([release('1.0.0', { artifacts: EXE })]);
-      const [plain, asked] = [await ask('latest.yml'), await ask(`latest.yml?${query}`)];
-      expect([asked.status, asked.text]).toEqual([200, plain.text]);
+      expect(await read(serving(all), `latest.yml?${query}`)).toEqual(await read(serving(all)));
     },
   );
 });
 
 describe('the layout (§16.6)', () => {
   it('has the version, the files with checksum and size, the first of them on top, and the date', async () => {
-    const { read } = filesOf([release('1.0.0', { artifacts: EXE, notes: 'Hello' })]);
     const { sha512, size } = SUMS;
-    expect(await read('latest.yml')).toEqual({
+    expect(await read(serving({ '1.0.0': ['windows a.exe', { notes: 'Hello' }] }))).toEqual({
       version: '1.0.0',
-      files: [{ url: at('app.exe'), sha512, size }],
-      ...{ path: at('app.exe'), sha512 },
+      files: [{ url: at('a.exe'), sha512, size }],
+      ...{ path: at('a.exe'), sha512 },
       releaseNotes: 'Hello',
       releaseDate: '2026-01-02T03:04:05.678Z',
     });
@@ -83,14 +60,10 @@ describe('the layout (§16.6)', () => {
     ['1.2.3-beta.1+5', '1.2.3-beta.1+5'],
     ['2026.01.15', '2026.1.15'],
     ['2027.0.0.1', '1.0.0'],
-  ])(
-    'above 1.0.0, %s is told as %s: a fourth part, which no client could read, falls through (§16.1)',
-    async (text, told) => {
-      const texts = [text, '1.0.0'];
-      const { version } = filesOf(texts.map((each) => release(each, { artifacts: EXE })));
-      expect(await version()).toBe(told);
-    },
-  );
+  ])('%s above 1.0.0 is %s: what SemVer cannot say falls through (§16.1)', async (text, told) => {
+    const { version } = await read(serving({ '1.0.0': 'windows a.exe', [text]: 'windows b.exe' }));
+    expect(version).toBe(told);
+  });
 
   it.each<[checksums: Partial<Artifact>, told: Fields]>([
     [{ sha512: '00'.repeat(64) }, { sha512: `${'A'.repeat(86)}==` }],
@@ -98,26 +71,17 @@ describe('the layout (§16.6)', () => {
     [{ sha512: '' }, { sha2: SUMS.sha256 }],
   ])('a checksum in hex becomes base64, and SHA-512 goes first: %j', async (checksums, told) => {
     const all = artifacts('windows a.exe', checksums);
-    const { files } = await filesOf([release('1.0.0', { artifacts: all })]).read('latest.yml');
+    const { files } = await read(new DeviceSide([release('1.0.0', { artifacts: all })]));
     expect(files).toEqual([{ url: at('a.exe'), size: SUMS.size, ...told }]);
   });
 });
 
 describe('what is listed (§16.7)', () => {
-  it.each<[rule: string, published: readonly Artifact[], files: Record<string, string>]>([
-    [
-      'what has no checksum or no address is left out',
-      [
-        { platform: 'windows', url: at('bare.exe') },
-        { platform: 'windows', sha512: SUMS.sha512 },
-        ...artifacts('windows/arm64 arm64.exe'),
-      ],
-      { 'latest.yml': 'arm64.exe' },
-    ],
+  it.each<[rule: string, published: string, files: Record<string, string>]>([
     [
       'what runs on every arch is first, then x64, others, and arm64 last',
-      artifacts(`windows/aarch64 arm64.exe, windows/i686 ia32.exe, windows/x86_64 x64.exe,
-        windows all.exe, mac/arm64 arm64.zip, osx/universal universal.zip, darwin/amd64 x64.zip`),
+      `windows/aarch64 arm64.exe, windows/i686 ia32.exe, windows/x86_64 x64.exe, windows all.exe,
+        mac/arm64 arm64.zip, osx/universal universal.zip, darwin/amd64 x64.zip`,
       {
         'latest.yml': 'all.exe x64.exe ia32.exe arm64.exe',
         'latest-mac.yml': 'universal.zip x64.zip arm64.zip',
@@ -125,16 +89,13 @@ describe('what is listed (§16.7)', () => {
     ],
     [
       'an installer comes before a portable build of the same arch, and no arch before another',
-      artifacts(`windows App.1.0.0.exe, windows/x64 App.1.0.0-x64.exe,
-        windows/x64 App_1.0.0_x64-setup.exe, windows App%20Setup%201.exe`),
-      {
-        'latest.yml': 'App%20Setup%201.exe App.1.0.0.exe App_1.0.0_x64-setup.exe App.1.0.0-x64.exe',
-      },
+      'windows A.exe, windows/x64 A-x64.exe, windows/x64 A_x64-setup.exe, windows A%20Setup%201.exe',
+      { 'latest.yml': 'A%20Setup%201.exe A.exe A_x64-setup.exe A-x64.exe' },
     ],
     [
       'a Linux file has its own arch, then what runs on several, and no other',
-      artifacts(`linux all.AppImage, linux/universal both.AppImage, linux/arm64 arm64.AppImage,
-        linux/armv7 arm.AppImage, linux/ia32 ia32.deb, linux/x64 x64.rpm, linux/x64 x64.pacman`),
+      `linux all.AppImage, linux/universal both.AppImage, linux/arm64 arm64.AppImage,
+        linux/armv7 arm.AppImage, linux/ia32 ia32.deb, linux/x64 x64.rpm, linux/x64 x64.pacman`,
       {
         'latest-linux.yml': 'x64.rpm x64.pacman both.AppImage all.AppImage',
         'latest-linux-arm64.yml': 'arm64.AppImage both.AppImage all.AppImage',
@@ -144,113 +105,113 @@ describe('what is listed (§16.7)', () => {
     ],
     [
       'formats that no updater of the platform installs are left out, also what tells no format',
-      artifacts(`windows/x64 app.msi, windows/x64 download/42, windows/x64 app.exe,
-        darwin/x64 app.dmg, darwin/x64 app.zip, darwin/x64 app.pkg, linux/x64 app.tar.gz,
-        linux/x64 app.snap`),
-      { 'latest.yml': 'app.exe', 'latest-mac.yml': 'app.zip', 'latest-linux.yml': NONE },
+      `windows/x64 a.msi, windows/x64 download/42, windows/x64 a.exe, darwin/x64 a.dmg,
+        darwin/x64 a.zip, darwin/x64 a.pkg, linux/x64 a.tar.gz, linux/x64 a.snap`,
+      { 'latest.yml': 'a.exe', 'latest-mac.yml': 'a.zip', 'latest-linux.yml': NONE },
     ],
     [
       'an address that tells no format is taken when there is nothing better',
-      artifacts('windows/x64 download/42'),
-      { 'latest.yml': '42' },
+      'windows/x64 download/42',
+      { 'latest.yml': 'download/42' },
     ],
     [
       'an address with an ending that nothing is known to install is not',
-      artifacts('windows/x64 app.exe.dgst, darwin/x64 app.zip.hash'),
+      'windows/x64 a.exe.dgst, darwin/x64 a.zip.hash',
       { 'latest.yml': NONE, 'latest-mac.yml': NONE },
     ],
+    [
+      'an arch that a client would not find in an address is added to it',
+      'windows/x64 a.exe, windows/x64 b.exe, windows/arm64 aarch64.exe, darwin/arm64 a.zip#x',
+      // `path`, which older clients read, has an address as it was published.
+      { 'latest.yml': 'a.exe b.exe aarch64.exe#arm64', 'latest-mac.yml': 'a.zip#x-arm64 a.zip#x' },
+    ],
   ])('%s', async (_, published, files) => {
-    const { names } = filesOf([release('1.0.0', { artifacts: published })]);
-    for (const [file, listed] of Object.entries(files)) expect(await names(file)).toBe(listed);
+    const side = serving({ '1.0.0': published });
+    for (const [file, listed] of Object.entries(files)) {
+      expect(await side.file(`${PATH}/${file}`)).toBe(listed);
+    }
   });
 
-  it.each([
-    ['windows/x64 a.exe, windows/arm64 aarch64.exe', 'latest.yml', 'a.exe aarch64.exe#arm64'],
-    ['windows/x64 a.exe, windows/x64 b.exe', 'latest.yml', 'a.exe b.exe'],
-    ['darwin/arm64 aarch64.zip', 'latest-mac.yml', 'aarch64.zip#arm64'],
-    ['darwin/arm64 arm64.zip#x', 'latest-mac.yml', 'arm64.zip#x'],
-    ['darwin/arm64 a.zip#x', 'latest-mac.yml', 'a.zip#x-arm64'],
-  ])(
-    'of %s, %s has the addresses %s, in which a client finds its arch',
-    async (text, file, listed) => {
-      const { names } = filesOf([release('1.0.0', { artifacts: artifacts(text) })]);
-      expect(await names(file)).toBe(listed);
-    },
-  );
+  it('what has no checksum or no address is left out', async () => {
+    const bare = { platform: 'windows', url: at('bare.exe') };
+    const unsent = { platform: 'windows', format: 'exe', sha512: SUMS.sha512 };
+    const all = [bare, unsent, ...artifacts('windows/arm64 arm64.exe')];
+    const side = new DeviceSide([release('1.0.0', { artifacts: all })]);
+    expect(await side.file(`${PATH}/latest.yml`)).toBe('arm64.exe');
+  });
 });
 
-describe('the release (§16.1)', () => {
-  it.each<[rule: string, parts: Partial<SnapshotRelease>, versions: Record<string, string>]>([
-    ['is the highest', {}, { 'latest.yml': '2.0.0', 'latest-mac.yml': '1.0.0' }],
-    [
-      'has a file for the platform',
-      { artifacts: MAC },
-      { 'latest.yml': '1.0.0', 'latest-mac.yml': '2.0.0' },
-    ],
-    ['is for every device', { rolloutPct: 99 }, { 'latest.yml': '1.0.0' }],
-  ])('%s, whatever the client runs', async (_, parts, versions) => {
-    const before = release('1.0.0', { artifacts: [...EXE, ...MAC] });
-    const { version } = filesOf([before, release('2.0.0', { artifacts: EXE, ...parts })]);
-    for (const [file, told] of Object.entries(versions)) expect(await version(file)).toBe(told);
-    expect(await version('latest-linux.yml')).toBe(NONE);
+describe('the release', () => {
+  it.each([
+    ['the highest', { '2.0.0': 'windows 2.exe' }, '2.exe', '1.zip'],
+    ['one with a file for the platform', { '2.0.0': 'darwin 2.zip' }, '1.exe', '2.zip'],
+    ['for every device', { '2.0.0': ['windows 2.exe', { rolloutPct: 99 }] }, '1.exe', '1.zip'],
+  ] as const)('is %s, whatever the client runs (§16.1)', async (_, newer, windows, mac) => {
+    const side = serving({ '1.0.0': 'windows 1.exe, darwin 1.zip', ...newer });
+    expect(await side.file(`${PATH}/latest.yml`)).toBe(windows);
+    expect(await side.file(`${PATH}/latest-mac.yml`)).toBe(mac);
+    expect(await side.file(`${PATH}/latest-linux.yml`)).toBe(NONE);
   });
 
   it('is 404 where none is eligible, and no cache may keep that (§16.4)', async () => {
-    const { ask } = filesOf([release('1.0.0', { artifacts: EXE, rolloutPct: 0 })]);
-    const { status, text, headers } = await ask('latest.yml');
-    expect([status, text, headers.get('cache-control')]).toEqual([
-      ...[404, '{"error":"No release offered"}', 'no-store'],
-    ]);
+    const { status, text, headers } = await serving({}).ask(`${PATH}/latest.yml`);
+    expect([status, text]).toEqual([404, '{"error":"No release offered"}']);
+    expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  const inValues = (key: string, value: string) =>
-    ({ key, operator: 'In', values: [value] }) as const;
-  it.each<[expression: TargetExpression, file: string, status: number]>([
-    [inValues('$platform', 'win32'), 'latest.yml', 200],
-    [inValues('$platform', 'win32'), 'latest-linux.yml', 404],
-    [inValues('$arch', 'x64'), 'latest-linux.yml', 200],
-    [inValues('$arch', 'x64'), 'latest-linux-arm64.yml', 404],
-    [inValues('$arch', 'arm64'), 'arm64/latest.yml', 404],
-    [inValues('$arch', 'x64'), 'x64/latest.yml', 200],
-    [{ key: '$arch', operator: 'Exists', values: [] }, 'latest.yml', 404],
-    [{ key: '$version', operator: 'VersionLt', values: ['9.0.0'] }, 'latest.yml', 404],
-    [{ key: '$version', operator: 'DoesNotExist', values: [] }, 'latest.yml', 200],
+  it.each<
+    [
+      file: string,
+      status: number,
+      key: string,
+      operator: TargetExpression['operator'],
+      values?: string,
+    ]
+  >([
+    ['latest.yml', 200, '$platform', 'In', 'win32'],
+    ['latest-linux.yml', 404, '$platform', 'In', 'win32'],
+    ['latest-linux.yml', 200, '$arch', 'In', 'x64'],
+    ['latest-linux-arm64.yml', 404, '$arch', 'In', 'x64'],
+    ['x64/latest.yml', 200, '$arch', 'In', 'x64'],
+    ['x64/latest.yml', 404, '$arch', 'In', 'arm64'],
+    ['latest.yml', 404, '$arch', 'Exists'],
+    ['latest.yml', 404, '$version', 'VersionLt', '9.0.0'],
+    ['latest.yml', 200, '$version', 'DoesNotExist'],
   ])(
-    'for %j is %s %d: $platform is the file’s, $arch where it names one, $version none (§16.3)',
-    async (expression, file, status) => {
-      const all = artifacts('windows/x64 a.exe, linux/x64 a.deb, linux/arm64 b.deb');
+    'in %s is %d for %s %s %s: the version is never known (§16.3, §16.12)',
+    async (file, status, key, operator, values) => {
+      const expression = { key, operator, values: values === undefined ? [] : [values] };
       const targets = targeting({ matchExpressions: [expression] });
-      const { ask } = filesOf([release('1.0.0', { artifacts: all, targets })]);
-      expect((await ask(file)).status).toBe(status);
+      const all = 'windows/x64 a.exe, linux/x64 a.deb, linux/arm64 b.deb';
+      const side = serving({ '1.0.0': [all, { targets }] });
+      expect((await side.ask(`${PATH}/${file}`)).status).toBe(status);
     },
   );
 });
 
 describe('with the arch in the address (§16.12)', () => {
-  const { names, read } = filesOf([
-    release('1.0.0', { artifacts: artifacts('windows/x64 1-x64.exe, windows/arm64 1-arm64.exe') }),
-    release('1.1.0', {
-      artifacts: artifacts('windows/x64 2-x64.exe', { minimumSystemVersion: '10.0.17763' }),
-    }),
-    release('1.2.0', {
-      artifacts: artifacts('linux/armv7 armv7.deb, linux/x64 x64.deb, linux/arm64 arm64.deb'),
-    }),
-  ]);
-
-  it.each([
-    ['latest.yml', '2-x64.exe'],
-    ['x64/latest.yml', '2-x64.exe'],
-    ['arm64/latest.yml', '1-arm64.exe'],
-    ['riscv64/latest.yml', NONE],
-    ['armv7l/latest-linux.yml', 'armv7.deb'],
-    ['x64/latest-linux-arm64.yml', 'arm64.deb'],
-  ])('%s counts and lists only what a client of that arch installs: %s', async (file, listed) => {
-    expect(await names(file)).toBe(listed);
+  const system = { minimumSystemVersion: '10.0.17763' };
+  const side = serving({
+    '1.0.0': 'windows/x64 1-x64.exe, windows/arm64 1-arm64.exe',
+    '1.1.0': ['', { artifacts: artifacts('windows/x64 2-x64.exe', system) }],
+    '1.2.0': 'linux/armv7 armv7.deb, linux/x64 x64.deb, linux/arm64 arm64.deb',
   });
 
-  it('the minimum system is that of what is listed (§16.13)', async () => {
-    const minimum = async (file: string) => (await read(file)).minimumSystemVersion;
-    expect(await minimum('x64/latest.yml')).toBe('10.0.17763');
-    expect(await minimum('arm64/latest.yml')).toBeUndefined();
+  it.each([
+    ['latest.yml', '2-x64.exe', '10.0.17763'],
+    ['x64/latest.yml', '2-x64.exe', '10.0.17763'],
+    ['arm64/latest.yml', '1-arm64.exe', undefined],
+    ['armv7l/latest-linux.yml', 'armv7.deb', undefined],
+    ['x64/latest-linux-arm64.yml', 'arm64.deb', undefined],
+  ])(
+    '%s lists only what a client of that arch installs: %s; with its minimum system (§16.13)',
+    async (file, listed, minimum) => {
+      expect(await side.file(`${PATH}/${file}`)).toBe(listed);
+      expect((await read(side, file)).minimumSystemVersion).toBe(minimum);
+    },
+  );
+
+  it('an arch that no artifact is for has no file', async () => {
+    expect(await side.file(`${PATH}/riscv64/latest.yml`)).toBe(NONE);
   });
 });
