@@ -2,47 +2,37 @@
 // the page that a browser gets where there is none.
 
 import { describe, expect, it } from 'vitest';
-import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { release, targeting } from '../domain/sample.ts';
-import { artifacts, DeviceSide, type SideAnswer } from '../support/device-side.ts';
+import { artifacts, DeviceSide, type SideAnswer, serving } from '../support/device-side.ts';
 import { at } from '../support/released.ts';
+import { rowsOf } from '../support/rows-of.ts';
 
 const PATH = '/download/acme/stable';
 const NONE = '404';
 const LINUX = 'Mozilla/5.0 (X11; Linux x86_64)';
 
-function sideOf(text: string): DeviceSide {
-  return new DeviceSide([release('1.0.0', { artifacts: artifacts(text) })]);
-}
-
 describe('the release (§22)', () => {
-  const dmg = (name: string) => ({ artifacts: artifacts(`darwin ${name}.dmg`) });
-  const everybody = release('1.0.0', dmg('1'));
   const early = targeting({ matchLabels: { ring: ['a'] } });
 
-  it.each<[rule: string, releases: readonly SnapshotRelease[], file: string]>([
-    ['is the highest', [everybody, release('1.1.0', dmg('2'))], '2.dmg'],
-    ['is at 100 %', [everybody, release('1.1.0', { ...dmg('2'), rolloutPct: 99 })], '1.dmg'],
-    ['has no targeting', [everybody, release('1.1.0', { ...dmg('2'), targets: early })], '1.dmg'],
+  it.each([
+    ['is the highest', ['darwin 2.dmg', {}], '2.dmg'],
+    ['is at 100 %', ['darwin 2.dmg', { rolloutPct: 99 }], '1.dmg'],
+    ['has no targeting', ['darwin 2.dmg', { targets: early }], '1.dmg'],
     [
-      'may have an empty targeting, which is as none (§2.3)',
-      [everybody, release('1.1.0', { ...dmg('2'), targets: targeting({}) })],
+      'may have an empty one, as none (§2.3)',
+      ['darwin 2.dmg', { targets: targeting({}) }],
       '2.dmg',
     ],
-    ['is published', [everybody, release('1.1.0', { ...dmg('2'), status: 'paused' })], '1.dmg'],
-    ['is not followed', [everybody, release('1.1.0', { ...dmg('2'), followed: true })], '1.dmg'],
-    [
-      'has a file',
-      [everybody, release('1.1.0', { artifacts: artifacts('windows a.msi') })],
-      '1.dmg',
-    ],
-    ['may be none', [release('1.0.0', { ...dmg('1'), rolloutPct: 50 })], NONE],
-  ])('%s', async (_, releases, file) => {
-    expect(await new DeviceSide(releases).file(`${PATH}/darwin`)).toBe(file);
+    ['is published', ['darwin 2.dmg', { status: 'paused' }], '1.dmg'],
+    ['is not followed', ['darwin 2.dmg', { followed: true }], '1.dmg'],
+    ['has a file', ['windows a.msi', {}], '1.dmg'],
+  ] as const)('%s', async (_, newer, file) => {
+    const side = serving({ '1.0.0': 'darwin 1.dmg', '1.1.0': newer });
+    expect(await side.file(`${PATH}/darwin`)).toBe(file);
   });
 
   it('is kept by caches for a minute, and is neither an offer nor a check-in', async () => {
-    const side = new DeviceSide([everybody]);
+    const side = serving({ '1.0.0': 'darwin 1.dmg' });
     const { status, headers } = await side.ask(`${PATH}/macOS`);
     expect([status, headers.get('location'), headers.get('cache-control')]).toEqual([
       ...[302, at('1.dmg'), 'public, max-age=60'],
@@ -64,25 +54,24 @@ describe('the file (§22)', () => {
     }),
   ]);
 
-  it.each([
-    ['darwin', 'a.zip'],
-    ['darwin?format=dmg', 'b.dmg'],
-    ['darwin/arm64', 'c.dmg'],
-    ['darwin/x86_64?format=', 'b.dmg'],
-    ['darwin/riscv64', 'a.zip'],
-    ['windows', 'e-setup.exe'],
-    ['win32/x64?format=MSI', 'd.msi'],
-    ['linux', 'h.deb'],
-    ['linux?format=rpm', 'g.rpm'],
-    ['linux/aarch64', 'i.AppImage'],
-    ['linux/aarch64?format=deb', NONE],
-    // A file that names its architecture goes before one that names none, a known format before none.
-    ['freebsd', 'k.zip'],
-    ['freebsd/arm64', 'l.zip'],
-    ['freebsd/riscv64', 'j.zip'],
-    ['openbsd', 'o.tar.gz'],
-    ['netbsd', NONE],
-  ])('for %s is %s: arch goes before format', async (path, file) => {
+  // A file that names its architecture goes before one that names none, a known format before none.
+  it.each(
+    rowsOf(`
+    a.zip: darwin | darwin/riscv64
+    b.dmg: darwin?format=dmg | darwin/x86_64?format=
+    c.dmg: darwin/arm64
+    e-setup.exe: windows
+    d.msi: win32/x64?format=MSI
+    h.deb: linux
+    g.rpm: linux?format=rpm
+    i.AppImage: linux/aarch64
+    k.zip: freebsd
+    l.zip: freebsd/arm64
+    j.zip: freebsd/riscv64
+    o.tar.gz: openbsd
+    404: linux/aarch64?format=deb | netbsd
+    `),
+  )('for %s is %s: arch goes before format', async (path, file) => {
     expect(await side.file(`${PATH}/${path}`)).toBe(file);
   });
 });
@@ -118,7 +107,7 @@ describe('without a platform the User-Agent tells it (§22)', () => {
     ['Mozilla/5.0 (X11; Linux riscv64)', NONE, arm],
     [LINUX, 'arm64.AppImage', arm],
   ])('%s leads to %s', async (agent, file, text) => {
-    const side = sideOf(text);
+    const side = serving({ '1.0.0': text });
     const asked = { headers: { 'user-agent': agent } };
     expect(await side.file(PATH, asked)).toBe(file);
     expect((await side.ask(PATH, asked)).headers.get('vary')).toContain('User-Agent');
@@ -126,8 +115,10 @@ describe('without a platform the User-Agent tells it (§22)', () => {
 });
 
 describe('where there is no file (§22)', () => {
-  const side = sideOf(`windows/x64 a.exe, windows/x64 a-delta.nupkg, darwin/universal b.dmg,
-    <b>"& c.tar.gz`);
+  const side = serving({
+    '1.0.0': `windows/x64 a.exe, windows/x64 a-delta.nupkg, darwin/universal b.dmg,
+      <b>"& c.tar.gz`,
+  });
   const browse = (path: string, agent = LINUX) =>
     side.ask(`/download/acme/${path}`, {
       headers: { 'user-agent': agent, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },

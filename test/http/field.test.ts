@@ -67,10 +67,10 @@ it('a device has sixteen labels, and not seventeen', () => {
   expect(labels(17)).toMatchObject({ message: 'body: At most 16 labels' });
 });
 
-it.each([
-  ...['', '\u0000', '\ud800'].map((bundle) => [bundle, undefined] as const),
+it.each<[bundle: unknown, message: string | undefined]>([
+  ...['', '\u0000', '\ud800'].map((bundle): [unknown, undefined] => [bundle, undefined]),
   ['x'.repeat(10_000), 'Must have at most 32 characters'],
-  ...[7, null, ['deb']].map((bundle) => [bundle, 'Expected a string'] as const),
+  ...[7, null, ['deb']].map((bundle): [unknown, string] => [bundle, 'Expected a string']),
 ])(
   'a `bundle` %j in a decisions call tells nothing, or is refused with its path: %s (§20.2)',
   (bundle, message) => {

@@ -31,10 +31,11 @@ export async function anotherApp(
   ...releases: readonly (readonly [version: string, more?: Fields])[]
 ): Promise<Tenant> {
   const app = `app-${randomId()}`;
-  const { body } = await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'App' });
-  const made = { ...tenant, app, appId: String(body?.id) };
-  for (const [version, more] of releases) await release(node, made, version, more);
-  return made;
+  const made = await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'App' });
+  expect(made.status, made.text).toBe(201);
+  const other = { ...tenant, app, appId: String(made.body?.id) };
+  for (const [version, more] of releases) await release(node, other, version, more);
+  return other;
 }
 
 /** Publishes a release and returns it. */

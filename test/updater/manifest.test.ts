@@ -15,7 +15,8 @@ import {
   manifestQuestion,
 } from '../../src/updater/manifest.ts';
 import { catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
-import { artifacts, DeviceSide } from '../support/device-side.ts';
+import { artifacts, DeviceSide, serving } from '../support/device-side.ts';
+import { rowsOf } from '../support/rows-of.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 
 const TERMS: ManifestTerms = {
@@ -235,69 +236,64 @@ describe('what Tauri’s updater accepts', () => {
 
 describe('what a device tells', () => {
   const path = '/u/acme/stable/linux/x86_64/1.0.0';
-  const tauri = { headers: { 'user-agent': 'tauri-plugin-updater/2.9.0' } };
-  const signed = (name: string) => artifacts(`linux/x64 ${name}`, { signature: 'c2lnbmVk' });
-  const unsigned = (name: string) => artifacts(`linux/x64 ${name}`);
-  const every = ['app.deb', 'app.rpm', 'app.AppImage'].flatMap(signed);
+  const [TAURI, OTHER] = ['tauri-plugin-updater/2.9.0', 'x tauri-plugin-updater/2.9.0'];
 
-  it.each([
-    ['bundle=deb', 'app.deb'],
-    ['bundle=RPM', 'app.rpm'],
-    ['bundle_type=appimage', 'app.AppImage'],
-    ['bundle=appimage.tar.gz', 'app.AppImage'],
-    ['bundle=pacman', '204'],
-    ['bundle=deb&bundle_type=rpm', 'app.deb'],
-    ['bundle=rpm&bundle=deb', 'app.deb'],
-    ['b%75ndle=%64eb', 'app.deb'],
-    ...['', 'bundle', 'bundle=', 'bundle=unknown', 'bundle=%00', 'bundle=%FF'].map(
-      (query) => [query, 'app.AppImage'] as const,
-    ),
-    ['bundle={{bundle_type}}', 'app.AppImage'],
-    ['bundle=%7B%7Bbundle_type%7D%7D', 'app.AppImage'],
-  ])(
+  it.each(
+    rowsOf(`
+    app.deb: bundle=deb | bundle=deb&bundle_type=rpm | bundle=rpm&bundle=deb | b%75ndle=%64eb
+    app.rpm: bundle=RPM
+    app.AppImage: bundle_type=appimage | bundle=appimage.tar.gz
+    app.AppImage: bundle | bundle= | bundle=unknown | bundle=%00 | bundle=%FF
+    app.AppImage: | bundle={{bundle_type}} | bundle=%7B%7Bbundle_type%7D%7D
+    204: bundle=pacman
+    `),
+  )(
     '%s gets the kind that it was installed from, or nothing: %s (§20.2, §20.3)',
     async (query, file) => {
-      const side = new DeviceSide([release('1.1.0', { artifacts: every })]);
+      const side = serving({ '1.1.0': 'linux app.deb, linux app.rpm, linux app.AppImage' });
       // A second time, the address is known.
       for (let time = 0; time < 2; time++) expect(await side.file(`${path}?${query}`)).toBe(file);
     },
   );
 
-  it('passes over a release without the kind, also on the way back (§20.2)', async () => {
-    const names = ['old.deb', 'old.rpm', 'app.deb', 'new.deb', 'new.rpm'];
-    const file = (status: 'published' | 'rolled_back') => {
-      const releases = ['0.9.0', '0.9.5', '1.0.0', '1.1.0', '1.2.0'].map((text, index) =>
-        release(text, {
-          artifacts: signed(names[index] ?? ''),
-          ...(text === '1.0.0' ? { status } : {}),
-        }),
-      );
-      return new DeviceSide(releases).file(`${path}?bundle=deb`);
-    };
-    expect([await file('published'), await file('rolled_back')]).toEqual(['new.deb', 'old.deb']);
-  });
+  it.each([
+    ['published', 'new.deb'],
+    ['rolled_back', 'old.deb'],
+  ] as const)(
+    '%s, a release gives way to %s: one without the kind is passed over (§20.2)',
+    async (status, file) => {
+      const side = serving({
+        ...{ '0.9.0': 'linux old.deb', '0.9.5': 'linux old.rpm' },
+        '1.0.0': ['linux app.deb', { status }],
+        ...{ '1.1.0': 'linux new.deb', '1.2.0': 'linux new.rpm' },
+      });
+      expect(await side.file(`${path}?bundle=deb`)).toBe(file);
+    },
+  );
 
-  it.each<[query: string, asked: typeof tauri | undefined, requires: boolean, file: string]>([
-    ['', undefined, false, 'c.AppImage'],
-    ['', tauri, false, 'b.rpm'],
-    ['bundle={{bundle_type}}', tauri, false, 'b.rpm'],
-    ['bundle=deb', tauri, false, '204'],
-    ['bundle=deb', undefined, false, 'a.deb'],
-    ['', { headers: { 'user-agent': 'x tauri-plugin-updater/2.9.0' } }, false, 'c.AppImage'],
-    ['', undefined, true, 'b.rpm'],
-    ['bundle=deb', undefined, true, '204'],
+  it.each([
+    ['', '', false, 'c.AppImage'],
+    ['', TAURI, false, 'b.rpm'],
+    ['bundle={{bundle_type}}', TAURI, false, 'b.rpm'],
+    ['bundle=deb', TAURI, false, '204'],
+    ['bundle=deb', '', false, 'a.deb'],
+    ['', OTHER, false, 'c.AppImage'],
+    ['', '', true, 'b.rpm'],
+    ['bundle=deb', '', true, '204'],
   ])(
-    '%s of %j, where a channel requires signatures: %s, gets %s: Tauri only signed ones (§20.5)',
-    async (query, asked, requireSignature, file) => {
+    '?%s of "%s", where a channel requires signatures (%s), has %s: Tauri’s is signed (§20.5)',
+    async (query, agent, requireSignature, file) => {
+      const signed = artifacts('linux/x64 b.rpm', { signature: 's' });
       const unsent = { platform: 'linux', signature: 's' };
       const releases = [
-        release('1.1.0', { artifacts: [...unsigned('a.deb'), ...signed('b.rpm')] }),
-        release('1.2.0', { artifacts: [...unsigned('c.AppImage'), unsent] }),
+        release('1.1.0', { artifacts: [...artifacts('linux/x64 a.deb'), ...signed] }),
+        release('1.2.0', { artifacts: [...artifacts('linux/x64 c.AppImage'), unsent] }),
       ];
       const side = new DeviceSide(releases, { requireSignature });
-      expect(await side.file(`${path}?${query}`, asked)).toBe(file);
+      const headers = { 'user-agent': agent };
+      expect(await side.file(`${path}?${query}`, { headers })).toBe(file);
       // Update files are read by other clients.
-      expect(await side.file('/e/acme/stable/latest-linux.yml')).toBe('c.AppImage');
+      expect(await side.file('/e/acme/stable/latest-linux.yml', { headers })).toBe('c.AppImage');
     },
   );
 });

@@ -1,112 +1,82 @@
 // Tests the feeds of Velopack (docs/contract.md 21.3): whom a feed is for, and which package it has.
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { release } from '../domain/sample.ts';
-import { artifacts, DeviceSide, SUMS } from '../support/device-side.ts';
+import { DeviceSide, SUMS, serving } from '../support/device-side.ts';
 import { at } from '../support/released.ts';
 
-const NONE = '200';
-const WIN = artifacts('windows/x64 Notes-1.1.0-full.nupkg');
 const FEED = '/velopack/acme/stable';
+const NONE = '200';
+const SOME = `windows/x64 win.nupkg, linux/x86 linux.nupkg, darwin/arm64 arm.nupkg,
+  darwin/x64 intel.nupkg`;
 
-describe('the feed (§21.3)', () => {
-  const side = new DeviceSide([release('v1.1', { artifacts: WIN, notes: '# Better' })]);
-  const assets = async (feed: string) =>
-    JSON.parse((await side.ask(`${FEED}/${feed}`)).text).Assets as object[];
+async function assets(side: DeviceSide, feed: string): Promise<Record<string, unknown>[]> {
+  return JSON.parse((await side.ask(`${FEED}/releases.${feed}`)).text).Assets;
+}
 
-  it('has the package that is offered, with what its client reads', async () => {
-    expect(await assets('releases.win.json?localVersion=1.0.0&id=Notes')).toEqual([
-      {
-        ...{ PackageId: 'Notes', Version: '1.1.0', Type: 'Full' },
-        FileName: 'Notes-1.1.0-full.nupkg',
-        ...{ SHA1: 'AB'.repeat(20), SHA256: 'CD'.repeat(32), Size: 1234 },
-        NotesMarkdown: '# Better',
-      },
-    ]);
-    // Without a version the client compares, and without an id the package has the app's ref.
-    expect(await assets('releases.win.json')).toMatchObject([{ PackageId: 'acme' }]);
-  });
-
-  it.each(['win.json?localVersion=1.1.0', 'win-arm64.json', 'linux.json'])(
-    'has none for %s',
-    async (feed) => {
-      expect(await assets(`releases.${feed}`)).toEqual([]);
+it('a feed has the package that is offered, with what its client reads (§21.3)', async () => {
+  const side = serving({ 'v1.1': ['windows/x64 My%20Notes-full.nupkg', { notes: '# Better' }] });
+  expect(await assets(side, 'win.json?localVersion=1.0.0&id=Notes')).toEqual([
+    {
+      ...{ PackageId: 'Notes', Version: '1.1.0', Type: 'Full', FileName: 'My Notes-full.nupkg' },
+      ...{ SHA1: 'AB'.repeat(20), SHA256: 'CD'.repeat(32), Size: 1234 },
+      NotesMarkdown: '# Better',
     },
-  );
-});
-
-describe('the machine is told by rid, os and arch, or the name (§21.3)', () => {
-  const mac = 'darwin/arm64 arm.nupkg, darwin/x64 intel.nupkg';
-  const some = new DeviceSide([
-    release('1.1.0', {
-      artifacts: artifacts(`windows/x64 win.nupkg, linux/x86 linux.nupkg, ${mac}`),
-    }),
   ]);
-
-  it.each([
-    ['osx', '', 'intel.nupkg'],
-    ['osx-arm64', '', 'arm.nupkg'],
-    ['win-x64', '', 'win.nupkg'],
-    ['linux-x86', '', 'linux.nupkg'],
-    ['linux', '', NONE],
-    ['beta', 'rid=osx.13-arm64', 'arm.nupkg'],
-    ['beta', 'rid=win10-x64', 'win.nupkg'],
-    ['beta', 'rid=linux-musl-x86', 'linux.nupkg'],
-    ['beta', 'os=osx&arch=arm64', 'arm.nupkg'],
-    ['win', 'os=osx&arch=x64', 'intel.nupkg'],
-    ['win', 'rid=osx-x64&os=win&arch=arm64', 'intel.nupkg'],
-    ['win', 'localVersion=&id=&rid=&os=&arch=', 'win.nupkg'],
-  ])('releases.%s.json?%s has %s', async (name, query, file) => {
-    expect(await some.file(`${FEED}/releases.${name}.json?${query}`)).toBe(file);
-  });
-
-  it.each([
-    ['darwin any.nupkg, darwin/universal both.nupkg, darwin/x64 x.nupkg', 'both.nupkg'],
-    ['darwin/x64 x.nupkg, darwin any.nupkg', 'any.nupkg'],
-  ])('on a Mac without arch what runs everywhere goes first: of %s, %s', async (text, file) => {
-    const side = new DeviceSide([release('1.2.0', { artifacts: artifacts(text) })]);
-    expect(await side.file(`${FEED}/releases.osx.json`)).toBe(file);
-  });
+  // Without a version the client compares, and without an id the package has the app's ref.
+  expect(await assets(side, 'win.json')).toMatchObject([{ PackageId: 'acme' }]);
+  for (const feed of ['win.json?localVersion=1.1.0', 'win-arm64.json', 'linux.json']) {
+    expect(await assets(side, feed)).toEqual([]);
+  }
 });
 
-describe('a feed lists only what its client can read (§21.3)', () => {
-  const { sha1, sha256, size } = SUMS;
-  const bare = { platform: 'windows', url: at('Notes-2-full.nupkg') };
-  const BEFORE = { Version: '1.0.0', SHA1: 'AB'.repeat(20), SHA256: 'CD'.repeat(32) };
+it.each([
+  ['osx.json', 'intel.nupkg', SOME],
+  ['osx-arm64.json', 'arm.nupkg', SOME],
+  ['win-x64.json', 'win.nupkg', SOME],
+  ['linux-x86.json', 'linux.nupkg', SOME],
+  ['linux.json', NONE, SOME],
+  ['beta.json?rid=osx.13-arm64', 'arm.nupkg', SOME],
+  ['beta.json?rid=win10-x64', 'win.nupkg', SOME],
+  ['beta.json?rid=linux-musl-x86', 'linux.nupkg', SOME],
+  ['beta.json?os=osx&arch=arm64', 'arm.nupkg', SOME],
+  ['win.json?os=osx&arch=x64', 'intel.nupkg', SOME],
+  ['win.json?rid=osx-x64&os=win&arch=arm64', 'intel.nupkg', SOME],
+  ['win.json?localVersion=&id=&rid=&os=&arch=', 'win.nupkg', SOME],
+  ['osx.json', 'both.nupkg', 'darwin any.nupkg, darwin/universal both.nupkg, darwin/x64 x.nupkg'],
+  ['osx.json', 'any.nupkg', 'darwin/x64 x.nupkg, darwin any.nupkg'],
+])(
+  'the machine is told by rid, os and arch, or the name: %s has %s (§21.3)',
+  async (feed, file, text) => {
+    expect(await serving({ '1.1.0': text }).file(`${FEED}/releases.${feed}`)).toBe(file);
+  },
+);
 
-  it.each([
-    ['no package without sums', '2.0.0', { ...bare, size }, BEFORE],
-    ['none without a size', '2.0.0', { ...bare, sha1 }, BEFORE],
-    ['none without an address', '2.0.0', { ...SUMS, platform: 'windows', format: 'nupkg' }, BEFORE],
-    ['no name in another folder', '2.0.0', { ...bare, size, sha1, url: at('a%2Fb.nupkg') }, BEFORE],
-    ['no version of four parts', '2.0.0.1', { ...bare, size, sha1 }, BEFORE],
-    ['one with SHA-1', '2.0.0', { ...bare, size, sha1 }, { Version: '2.0.0', SHA1: BEFORE.SHA1 }],
-    [
-      ...(['one with SHA-256', '2.0.0', { ...bare, size, sha256 }] as const),
-      { Version: '2.0.0', SHA256: BEFORE.SHA256 },
-    ],
-  ])('%s', async (_, text, newest, expected) => {
-    const releases = [release('1.0.0', { artifacts: WIN }), release(text, { artifacts: [newest] })];
-    const side = new DeviceSide(releases);
-    const feed = await side.ask(`${FEED}/releases.win.json?localVersion=0.9.0`);
-    const [{ Version, SHA1, SHA256 }, ...others] = JSON.parse(feed.text).Assets;
-    expect([{ Version, SHA1, SHA256 }, others]).toEqual([expected, []]);
-  });
+const { sha1, sha256, size } = SUMS;
+const bare = { platform: 'windows', url: at('Notes-2-full.nupkg') };
+const OLDER = { Version: '1.0.0', SHA1: 'AB'.repeat(20), SHA256: 'CD'.repeat(32) };
+it.each([
+  ['no package without sums', '2.0.0', { ...bare, size }, OLDER],
+  ['none without a size', '2.0.0', { ...bare, sha1 }, OLDER],
+  ['none without an address', '2.0.0', { ...SUMS, platform: 'windows', format: 'nupkg' }, OLDER],
+  ['no name in another folder', '2.0.0', { ...bare, size, sha1, url: at('a%2Fb.nupkg') }, OLDER],
+  ['no version of four parts', '2.0.0.1', { ...bare, size, sha1 }, OLDER],
+  ['one with SHA-1', '2.0.0', { ...bare, size, sha1 }, { Version: '2.0.0', SHA1: OLDER.SHA1 }],
+  ['SHA-256', '2.0.0', { ...bare, size, sha256 }, { Version: '2.0.0', SHA256: OLDER.SHA256 }],
+])('a feed lists %s (§21.3)', async (_, text, newest, expected) => {
+  const side = new DeviceSide([
+    release('1.0.0', { artifacts: [{ ...bare, ...SUMS }] }),
+    release(text, { artifacts: [newest] }),
+  ]);
+  const [{ Version, SHA1, SHA256 } = {}, ...others] = await assets(side, 'win.json');
+  expect([{ Version, SHA1, SHA256 }, others]).toEqual([expected, []]);
 });
 
 it('a package beside the feed leads to where it is published, in the highest version (§21.3)', async () => {
-  const named = (host: string) => [
-    { platform: 'windows', url: `https://${host}.example.com/My%20Notes.nupkg` },
-  ];
-  const side = new DeviceSide([
-    release('1.0.0', { artifacts: named('old') }),
-    release('1.1.0', { artifacts: named('new') }),
-    release('1.2.0', { artifacts: named('paused'), status: 'paused' }),
-  ]);
-  const { status, headers } = await side.ask(`${FEED}/My%20Notes.nupkg`);
-  expect([status, headers.get('location')]).toEqual([
-    302,
-    'https://new.example.com/My%20Notes.nupkg',
-  ]);
-  expect([headers.get('cache-control'), side.checked]).toEqual(['no-store', []]);
+  const side = serving({
+    '1.0.0': 'windows old/My%20Notes.nupkg',
+    '1.1.0': 'windows new/My%20Notes.nupkg',
+    '1.2.0': ['windows paused/My%20Notes.nupkg', { status: 'paused' }],
+  });
+  expect(await side.file(`${FEED}/My%20Notes.nupkg`)).toBe('new/My%20Notes.nupkg');
 });
