@@ -1,5 +1,5 @@
-// Tests downloads for people (docs/contract.md 22): which file an address leads to, what a User-Agent tells, and
-// the page that a browser gets where there is none.
+// Tests downloads for people (docs/contract.md 22): which file an address leads to, what a User-Agent tells,
+// and the page that a browser gets where there is none.
 
 import { describe, expect, it } from 'vitest';
 import { release, targeting } from '../domain/sample.ts';

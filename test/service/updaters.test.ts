@@ -1,6 +1,6 @@
-// Tests updaters over HTTP (docs/contract.md 4.8, 16 and 19 to 22): that each address leads to its answer, what a
-// check leaves on record, and what it changes. Which file a client gets, and what it is refused, is tested in
-// test/updater, and downloads in test/http/download-routes.test.ts.
+// Tests updaters over HTTP (docs/contract.md 4.8, 16 and 19 to 22): that each address leads to its answer,
+// what a check leaves on record, and what it changes. Which file a client gets, and what it is refused, is
+// tested in test/updater, and downloads in test/http/download-routes.test.ts.
 
 import { randomUUID } from 'node:crypto';
 import { get as httpGet } from 'node:http';
@@ -64,7 +64,7 @@ deviceSuite('updaters', (node) => {
   }
 
   it.each(CLIENTS)(
-    '%s is %s; it makes an offer of %s, and a check-in of an identified device with labels (§14.1, §16.5, §21.4)',
+    '%s is %s with %s: an offer, and a check-in with labels (§14.1, §16.5, §21.4)',
     async (path, type, file, version, machine) => {
       const targets = { matchLabels: { ring: ['early'] } };
       const app = await appWith({ '1.1.0': { artifacts: FILES, targets } });

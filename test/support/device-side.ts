@@ -1,5 +1,5 @@
-// Device side of a node without sockets and stores: the routes of updaters, packages and downloads in front of
-// one channel of the app `acme`. Tests of pure rules ask here what clients ask over HTTP.
+// Device side of a node without sockets and stores: the routes of updaters, packages and downloads in front
+// of one channel of the app `acme`. Tests of pure rules ask here what clients ask over HTTP.
 
 import { type Failure, fail, isFailure } from '../../src/contract/failure.ts';
 import type { Artifact } from '../../src/contract/resource.ts';

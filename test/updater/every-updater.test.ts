@@ -1,5 +1,5 @@
-// Tests what every updater has in common (docs/contract.md 13.7, 16.2, 16.3, 19.9 and 21.4): who asks, and whom a
-// release is for. Offers, check-ins and limits are tested over HTTP in test/service/updaters.test.ts.
+// Tests what every updater has in common (docs/contract.md 13.7, 16.2, 16.3, 19.9 and 21.4): who asks, and
+// whom a release is for. Offers, check-ins and limits are tested over HTTP in test/service/updaters.test.ts.
 
 import { describe, expect, it } from 'vitest';
 import { targeting } from '../domain/sample.ts';

@@ -1,5 +1,5 @@
-// Tests the update manifest: the contract's fields, what Tauri's updater accepts, and which file a device gets
-// by the kind that it tells (docs/contract.md 2.5, 13.6 and 20).
+// Tests the update manifest: the contract's fields, what Tauri's updater accepts, and which file a device
+// gets by the kind that it tells (docs/contract.md 2.5, 13.6 and 20).
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -238,6 +238,7 @@ describe('what a device tells', () => {
   const path = '/u/acme/stable/linux/x86_64/1.0.0';
   const [TAURI, OTHER] = ['tauri-plugin-updater/2.9.0', 'x tauri-plugin-updater/2.9.0'];
 
+  const side = serving({ '1.1.0': 'linux app.deb, linux app.rpm, linux app.AppImage' });
   it.each(
     rowsOf(`
     app.deb: bundle=deb | bundle=deb&bundle_type=rpm | bundle=rpm&bundle=deb | b%75ndle=%64eb
@@ -247,30 +248,32 @@ describe('what a device tells', () => {
     app.AppImage: | bundle={{bundle_type}} | bundle=%7B%7Bbundle_type%7D%7D
     204: bundle=pacman
     `),
-  )(
-    '%s gets the kind that it was installed from, or nothing: %s (§20.2, §20.3)',
-    async (query, file) => {
-      const side = serving({ '1.1.0': 'linux app.deb, linux app.rpm, linux app.AppImage' });
-      // A second time, the address is known.
-      for (let time = 0; time < 2; time++) expect(await side.file(`${path}?${query}`)).toBe(file);
-    },
-  );
+  )('?%s gets only its kind: %s (§20.2, §20.3)', async (query, file) => {
+    // A second time, the address is known.
+    for (let time = 0; time < 2; time++) expect(await side.file(`${path}?${query}`)).toBe(file);
+  });
 
   it.each([
     ['published', 'new.deb'],
     ['rolled_back', 'old.deb'],
-  ] as const)(
-    '%s, a release gives way to %s: one without the kind is passed over (§20.2)',
-    async (status, file) => {
-      const side = serving({
-        ...{ '0.9.0': 'linux old.deb', '0.9.5': 'linux old.rpm' },
-        '1.0.0': ['linux app.deb', { status }],
-        ...{ '1.1.0': 'linux new.deb', '1.2.0': 'linux new.rpm' },
-      });
-      expect(await side.file(`${path}?bundle=deb`)).toBe(file);
-    },
-  );
+  ] as const)('from a %s release leads to %s, past other kinds (§20.2)', async (status, file) => {
+    const kinds = serving({
+      ...{ '0.9.0': 'linux old.deb', '0.9.5': 'linux old.rpm' },
+      '1.0.0': ['linux app.deb', { status }],
+      ...{ '1.1.0': 'linux new.deb', '1.2.0': 'linux new.rpm' },
+    });
+    expect(await kinds.file(`${path}?bundle=deb`)).toBe(file);
+  });
 
+  const signed = artifacts('linux/x64 b.rpm', { signature: 's' });
+  const releases = [
+    release('1.1.0', { artifacts: [...artifacts('linux/x64 a.deb'), ...signed] }),
+    release('1.2.0', {
+      artifacts: [...artifacts('linux/x64 c.AppImage'), { platform: 'linux', signature: 's' }],
+    }),
+  ];
+  const lax = new DeviceSide(releases);
+  const strict = new DeviceSide(releases, { requireSignature: true });
   it.each([
     ['', '', false, 'c.AppImage'],
     ['', TAURI, false, 'b.rpm'],
@@ -281,19 +284,13 @@ describe('what a device tells', () => {
     ['', '', true, 'b.rpm'],
     ['bundle=deb', '', true, '204'],
   ])(
-    '?%s of "%s", where a channel requires signatures (%s), has %s: Tauri’s is signed (§20.5)',
-    async (query, agent, requireSignature, file) => {
-      const signed = artifacts('linux/x64 b.rpm', { signature: 's' });
-      const unsent = { platform: 'linux', signature: 's' };
-      const releases = [
-        release('1.1.0', { artifacts: [...artifacts('linux/x64 a.deb'), ...signed] }),
-        release('1.2.0', { artifacts: [...artifacts('linux/x64 c.AppImage'), unsent] }),
-      ];
-      const side = new DeviceSide(releases, { requireSignature });
-      const headers = { 'user-agent': agent };
-      expect(await side.file(`${path}?${query}`, { headers })).toBe(file);
+    '?%s of "%s" is signed for Tauri, or if required (%s): %s (§20.5)',
+    async (query, agent, isRequired, file) => {
+      const asked = { headers: { 'user-agent': agent } };
+      const channel = isRequired ? strict : lax;
+      expect(await channel.file(`${path}?${query}`, asked)).toBe(file);
       // Update files are read by other clients.
-      expect(await side.file('/e/acme/stable/latest-linux.yml', { headers })).toBe('c.AppImage');
+      expect(await channel.file('/e/acme/stable/latest-linux.yml', asked)).toBe('c.AppImage');
     },
   );
 });

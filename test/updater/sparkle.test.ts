@@ -1,5 +1,5 @@
-// Tests the appcasts of Sparkle and WinSparkle (docs/contract.md 21.5), read as those clients read them: what is
-// in one, and which file. That every appcast keeps the rules of RSS is tested in grammars.test.ts.
+// Tests the appcasts of Sparkle and WinSparkle (docs/contract.md 21.5), read as those clients read them: what
+// is in one, and which file. That every appcast keeps the rules of RSS is tested in grammars.test.ts.
 
 import { expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
@@ -7,11 +7,11 @@ import { release } from '../domain/sample.ts';
 import { artifacts, DeviceSide, serving } from '../support/device-side.ts';
 import { htmlBreaches } from '../support/feed-rules.ts';
 import { at } from '../support/released.ts';
-import { readAppcast } from '../support/sparkle-client.ts';
+import { readAppcast, type SparkleUpdate } from '../support/sparkle-client.ts';
 
 const FILES = { darwin: 'appcast.xml', windows: 'appcast-windows.xml' } as const;
 const SIGNATURE = Buffer.alloc(64, 7).toString('base64');
-const EITHER = 'darwin/arm64 arm64.zip, darwin/x64 x64.zip';
+const EITHER = serving({ '1.0.0': 'darwin/arm64 arm64.zip, darwin/x64 x64.zip' });
 
 async function read(side: DeviceSide, system: keyof typeof FILES = 'darwin', query = '') {
   const { status, text } = await side.ask(`/sparkle/acme/stable/${FILES[system]}?${query}`);
@@ -20,8 +20,11 @@ async function read(side: DeviceSide, system: keyof typeof FILES = 'darwin', que
 }
 
 /** Returns the name of the file in the appcast of one release; `none` without an item. */
-async function fileOf(all: readonly Artifact[], system: keyof typeof FILES, query = '') {
-  const update = await read(new DeviceSide([release('1.0.0', { artifacts: all })]), system, query);
+async function fileOf(all: readonly Artifact[], system: keyof typeof FILES) {
+  return nameIn(await read(new DeviceSide([release('1.0.0', { artifacts: all })]), system));
+}
+
+function nameIn(update: SparkleUpdate | undefined): string {
   return update?.url.split('/').at(-1) ?? 'none';
 }
 
@@ -87,12 +90,12 @@ it.each([
   ['', 'x64.zip', EITHER],
   ['arch=', 'x64.zip', EITHER],
   ['arch=riscv64', 'none', EITHER],
-  ['', 'any.zip', 'darwin/x64 x64.zip, darwin any.zip'],
-  ['', 'both.zip', 'darwin any.zip, darwin/universal both.zip'],
+  ['', 'any.zip', serving({ '1.0.0': 'darwin/x64 x64.zip, darwin any.zip' })],
+  ['', 'both.zip', serving({ '1.0.0': 'darwin any.zip, darwin/universal both.zip' })],
 ])(
-  'the arch is told in the query, without it what runs everywhere goes first: %s has %s of %s (§21.5)',
-  async (query, name, text) => {
-    expect(await fileOf(artifacts(text), 'darwin', query)).toBe(name);
+  '?%s has %s; without an arch what runs everywhere goes first (§21.5)',
+  async (query, name, side) => {
+    expect(nameIn(await read(side, 'darwin', query))).toBe(name);
   },
 );
 
@@ -107,12 +110,10 @@ it.each([
   ['', 'none', 'darwin/x64 x64.app.tar.gz'],
   ['arch=arm64', 'arm64', 'darwin/x64 x64.zip'],
 ])(
-  '?%s of a release for Apple silicon asks for hardware: %s, where a paused one is %s (§21.5)',
+  '?%s of Apple silicon asks for %s beside a paused %s (§21.5)',
   async (query, hardware, paused) => {
-    const side = serving({
-      '0.9.0': [paused, { status: 'paused' }],
-      '1.0.0': 'darwin/arm64 a.zip',
-    });
+    const older = [paused, { status: 'paused' }] as const;
+    const side = serving({ '0.9.0': older, '1.0.0': 'darwin/arm64 a.zip' });
     expect((await read(side, 'darwin', query))?.hardware ?? 'none').toBe(hardware);
   },
 );

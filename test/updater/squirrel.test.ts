@@ -1,5 +1,5 @@
-// Tests what Squirrel.Mac, Electron's MSIX updates and Squirrel.Windows are answered (docs/contract.md 21.1 and
-// 21.2), held against rules written from their sources.
+// Tests what Squirrel.Mac, Electron's MSIX updates and Squirrel.Windows are answered (docs/contract.md 21.1
+// and 21.2), held against rules written from their sources.
 
 import { describe, expect, it } from 'vitest';
 import type { ReleaseStatus } from '../../src/contract/resource.ts';
@@ -12,7 +12,8 @@ const PATH = '/squirrel/acme/stable';
 describe('Squirrel.Mac and MSIX (§21.1)', () => {
   const { sha256, size } = SUMS;
   const all = [
-    ...artifacts('darwin/arm64 Notes.dmg, darwin/arm64 arm.zip, windows Notes.msix'),
+    ...artifacts(`darwin/arm64 Notes.dmg, darwin/arm64 arm.zip, windows Notes.msix, linux a.zip,
+      darwin a.msix, windows a.zip`),
     { platform: 'darwin', arch: 'x64', url: at('intel.zip') },
   ];
   const side = new DeviceSide([release('v1.1.0', { artifacts: all, notes: 'Better.' })]);

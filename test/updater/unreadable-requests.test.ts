@@ -1,5 +1,6 @@
-// Tests requests of updaters that cannot be read (docs/contract.md 16 and 19 to 22): in every parameter and part
-// of an address an empty, repeated or oversized value, NUL and broken UTF-8; unknown apps, channels and files.
+// Tests requests of updaters that cannot be read (docs/contract.md 16 and 19 to 22): in every parameter and
+// part of an address an empty, repeated or oversized value, NUL and broken UTF-8; unknown apps, channels and
+// files.
 
 import { expect, it } from 'vitest';
 import { serving } from '../support/device-side.ts';
