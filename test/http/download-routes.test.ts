@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { release, targeting } from '../domain/sample.ts';
-import { artifacts, DeviceSide, type SideAnswer, serving } from '../support/device-side.ts';
-import { at } from '../support/released.ts';
+import { DeviceSide, type SideAnswer, serving } from '../support/device-side.ts';
+import { artifacts, at } from '../support/released.ts';
 import { rowsOf } from '../support/rows-of.ts';
 
 const PATH = '/download/acme/stable';

@@ -2,7 +2,6 @@
 // of one channel of the app `acme`. Tests of pure rules ask here what clients ask over HTTP.
 
 import { type Failure, fail, isFailure } from '../../src/contract/failure.ts';
-import type { Artifact } from '../../src/contract/resource.ts';
 import type {
   ServingSnapshot,
   SnapshotRelease,
@@ -30,7 +29,7 @@ import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../../src/updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
 import { VELOPACK } from '../../src/updater/velopack.ts';
 import { catalog, release } from '../domain/sample.ts';
-import { at } from './released.ts';
+import { artifacts } from './released.ts';
 
 export type SideAnswer = {
   readonly status: number;
@@ -40,21 +39,6 @@ export type SideAnswer = {
 };
 
 type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
-
-/** Checksums and size of every artifact of `artifacts`. */
-export const SUMS = {
-  ...{ sha1: 'ab'.repeat(20), sha256: 'cd'.repeat(32), sha512: `${'a'.repeat(86)}==` },
-  size: 1234,
-} as const;
-
-/** Returns the artifacts of a text such as `darwin/arm64 a.zip, windows b.exe`, with `more` fields. */
-export function artifacts(text: string, more: Partial<Artifact> = {}): Artifact[] {
-  return text.split(/,\s+/).map((each) => {
-    const [machine = '', name = ''] = each.trim().split(' ');
-    const [platform = '', arch] = machine.split('/');
-    return { platform, ...(arch && { arch }), url: at(name), ...SUMS, ...more };
-  });
-}
 
 /** Releases by version, each with its artifacts as `artifacts` reads them, and with other parts. */
 type Releases = Readonly<Record<string, string | readonly [string, Partial<SnapshotRelease>]>>;

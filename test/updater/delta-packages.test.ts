@@ -5,7 +5,8 @@
 import { expect, it } from 'vitest';
 import { releaseNotesOf } from '../../src/http/notes/feed-formats.ts';
 import { release, snapshot } from '../domain/sample.ts';
-import { artifacts, DeviceSide, serving } from '../support/device-side.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
+import { artifacts } from '../support/released.ts';
 
 /** Addresses of clients on Windows that a package is for. */
 const ASKED = [

@@ -5,10 +5,11 @@ import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import type { Artifact, TargetExpression } from '../../src/contract/resource.ts';
 import { release, targeting } from '../domain/sample.ts';
-import { artifacts, DeviceSide, SUMS, serving } from '../support/device-side.ts';
-import { at } from '../support/released.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
+import { artifacts, at, SUMS } from '../support/released.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
+type Operator = TargetExpression['operator'];
 
 const NONE = '404';
 const PATH = '/e/acme/stable';
@@ -159,15 +160,7 @@ describe('the release', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it.each<
-    [
-      file: string,
-      status: number,
-      key: string,
-      operator: TargetExpression['operator'],
-      values?: string,
-    ]
-  >([
+  it.each<[file: string, status: number, key: string, Operator, value?: string]>([
     ['latest.yml', 200, '$platform', 'In', 'win32'],
     ['latest-linux.yml', 404, '$platform', 'In', 'win32'],
     ['latest-linux.yml', 200, '$arch', 'In', 'x64'],
@@ -177,16 +170,13 @@ describe('the release', () => {
     ['latest.yml', 404, '$arch', 'Exists'],
     ['latest.yml', 404, '$version', 'VersionLt', '9.0.0'],
     ['latest.yml', 200, '$version', 'DoesNotExist'],
-  ])(
-    'in %s is %d for %s %s %s: the version is never known (§16.3, §16.12)',
-    async (file, status, key, operator, values) => {
-      const expression = { key, operator, values: values === undefined ? [] : [values] };
-      const targets = targeting({ matchExpressions: [expression] });
-      const all = 'windows/x64 a.exe, linux/x64 a.deb, linux/arm64 b.deb';
-      const side = serving({ '1.0.0': [all, { targets }] });
-      expect((await side.ask(`${PATH}/${file}`)).status).toBe(status);
-    },
-  );
+  ])('in %s is %d for %s %s %s (§16.3, §16.12)', async (file, status, key, operator, value) => {
+    const expression = { key, operator, values: value === undefined ? [] : [value] };
+    const targets = targeting({ matchExpressions: [expression] });
+    const all = 'windows/x64 a.exe, linux/x64 a.deb, linux/arm64 b.deb';
+    const side = serving({ '1.0.0': [all, { targets }] });
+    expect((await side.ask(`${PATH}/${file}`)).status).toBe(status);
+  });
 });
 
 describe('with the arch in the address (§16.12)', () => {
@@ -203,13 +193,10 @@ describe('with the arch in the address (§16.12)', () => {
     ['arm64/latest.yml', '1-arm64.exe', undefined],
     ['armv7l/latest-linux.yml', 'armv7.deb', undefined],
     ['x64/latest-linux-arm64.yml', 'arm64.deb', undefined],
-  ])(
-    '%s lists only what a client of that arch installs: %s; with its minimum system (§16.13)',
-    async (file, listed, minimum) => {
-      expect(await side.file(`${PATH}/${file}`)).toBe(listed);
-      expect((await read(side, file)).minimumSystemVersion).toBe(minimum);
-    },
-  );
+  ])('%s lists only %s, with its minimum system (§16.13)', async (file, listed, minimum) => {
+    expect(await side.file(`${PATH}/${file}`)).toBe(listed);
+    expect((await read(side, file)).minimumSystemVersion).toBe(minimum);
+  });
 
   it('an arch that no artifact is for has no file', async () => {
     expect(await side.file(`${PATH}/riscv64/latest.yml`)).toBe(NONE);

@@ -4,9 +4,9 @@
 import { expect, it } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { release } from '../domain/sample.ts';
-import { artifacts, DeviceSide, serving } from '../support/device-side.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
 import { htmlBreaches } from '../support/feed-rules.ts';
-import { at } from '../support/released.ts';
+import { artifacts, at } from '../support/released.ts';
 import { readAppcast, type SparkleUpdate } from '../support/sparkle-client.ts';
 
 const FILES = { darwin: 'appcast.xml', windows: 'appcast-windows.xml' } as const;
@@ -92,12 +92,9 @@ it.each([
   ['arch=riscv64', 'none', EITHER],
   ['', 'any.zip', serving({ '1.0.0': 'darwin/x64 x64.zip, darwin any.zip' })],
   ['', 'both.zip', serving({ '1.0.0': 'darwin any.zip, darwin/universal both.zip' })],
-])(
-  '?%s has %s; without an arch what runs everywhere goes first (§21.5)',
-  async (query, name, side) => {
-    expect(nameIn(await read(side, 'darwin', query))).toBe(name);
-  },
-);
+])('?%s has %s, without an arch what runs everywhere (§21.5)', async (query, name, side) => {
+  expect(nameIn(await read(side, 'darwin', query))).toBe(name);
+});
 
 it.each([
   ['', 'arm64', 'windows/x64 x64.exe'],
@@ -109,14 +106,11 @@ it.each([
   ['', 'none', 'darwin any.zip'],
   ['', 'none', 'darwin/x64 x64.app.tar.gz'],
   ['arch=arm64', 'arm64', 'darwin/x64 x64.zip'],
-])(
-  '?%s of Apple silicon asks for %s beside a paused %s (§21.5)',
-  async (query, hardware, paused) => {
-    const older = [paused, { status: 'paused' }] as const;
-    const side = serving({ '0.9.0': older, '1.0.0': 'darwin/arm64 a.zip' });
-    expect((await read(side, 'darwin', query))?.hardware ?? 'none').toBe(hardware);
-  },
-);
+])('?%s asks for %s beside a paused %s (§21.5)', async (query, hardware, paused) => {
+  const older = [paused, { status: 'paused' }] as const;
+  const side = serving({ '0.9.0': older, '1.0.0': 'darwin/arm64 a.zip' });
+  expect((await read(side, 'darwin', query))?.hardware ?? 'none').toBe(hardware);
+});
 
 it('a release for every Mac asks for no hardware (§21.5)', async () => {
   const update = await read(serving({ '1.0.0': 'darwin/arm64 a.zip, darwin/universal b.zip' }));

@@ -4,8 +4,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ReleaseStatus } from '../../src/contract/resource.ts';
 import { release } from '../domain/sample.ts';
-import { artifacts, DeviceSide, SUMS, serving } from '../support/device-side.ts';
-import { at } from '../support/released.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
+import { artifacts, at, SUMS } from '../support/released.ts';
 
 const PATH = '/squirrel/acme/stable';
 
@@ -74,17 +74,14 @@ describe('Squirrel.Windows (§21.2)', () => {
     ['1.1.0', 'published', 'rolled_back', '1.nupkg'],
     ['1.1.0', 'paused', 'rolled_back', '200'],
     ['9.9.9', 'published', 'published', '200'],
-  ])(
-    'a device on %s, of releases %s and %s, gets its own line unless it was rolled back: %s',
-    async (version, older, newer, file) => {
-      const side = serving({
-        '1.0.0': ['windows/x64 1.nupkg', { status: older }],
-        '1.1.0': ['windows/x64 2.nupkg', { status: newer }],
-      });
-      expect(await side.file(own(version))).toBe(file);
-      if (file === '200') expect((await side.ask(own(version))).text).toBe('');
-    },
-  );
+  ])('%s, of a %s and a %s release, has a line: %s', async (version, older, newer, file) => {
+    const side = serving({
+      '1.0.0': ['windows/x64 1.nupkg', { status: older }],
+      '1.1.0': ['windows/x64 2.nupkg', { status: newer }],
+    });
+    expect(await side.file(own(version))).toBe(file);
+    if (file === '200') expect((await side.ask(own(version))).text).toBe('');
+  });
 
   it.each(['sha1', 'size', 'url'] as const)(
     'a package without %s is passed over',

@@ -2,8 +2,8 @@
 
 import { expect, it } from 'vitest';
 import { release } from '../domain/sample.ts';
-import { DeviceSide, SUMS, serving } from '../support/device-side.ts';
-import { at } from '../support/released.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
+import { at, SUMS } from '../support/released.ts';
 
 const FEED = '/velopack/acme/stable';
 const NONE = '200';
@@ -49,12 +49,9 @@ it.each([
   ['win.json?localVersion=&id=&rid=&os=&arch=', 'win.nupkg', SOME],
   ['osx.json', 'any.nupkg', ANY],
   ['osx.json', 'both.nupkg', BOTH],
-])(
-  'rid, os and arch, or the name tell the machine: %s has %s (§21.3)',
-  async (feed, file, side) => {
-    expect(await side.file(`${FEED}/releases.${feed}`)).toBe(file);
-  },
-);
+])('%s is for the machine of %s (§21.3)', async (feed, file, side) => {
+  expect(await side.file(`${FEED}/releases.${feed}`)).toBe(file);
+});
 
 const { sha1, sha256, size } = SUMS;
 const bare = { platform: 'windows', url: at('Notes-2-full.nupkg') };
