@@ -1,6 +1,7 @@
 // Device side of a node without sockets and stores: the routes of updaters, packages and downloads in front
 // of one channel of the app `acme`. Tests of pure rules ask here what clients ask over HTTP.
 
+import { expect } from 'vitest';
 import { type Failure, fail, isFailure } from '../../src/contract/failure.ts';
 import type {
   ServingSnapshot,
@@ -87,8 +88,38 @@ export class DeviceSide {
     );
   }
 
-  /** Requests an address as it is written. Names of headers are in lower case. */
-  ask(address: string, { method = 'GET', headers = {} }: Asked = {}): Promise<SideAnswer> {
+  /**
+   * Requests an address as it is written; names of headers are in lower case. Asks twice, because an address
+   * shares its plan only when it is known: the second answer must be the same.
+   */
+  async ask(address: string, asked: Asked = {}): Promise<SideAnswer> {
+    const answer = await this.request(address, asked);
+    const count = this.checked.length;
+    expect(await this.request(address, asked), address.slice(0, 100)).toEqual(answer);
+    this.checked.length = count;
+    return answer;
+  }
+
+  /** Returns the names of the files in an answer, each once, with blanks between; without any the status. */
+  async file(address: string, asked: Asked = {}): Promise<string> {
+    const { status, headers, text } = await this.ask(address, asked);
+    const found = [...(headers.get('location') ?? text).matchAll(FILE)].map(([, name]) => name);
+    return found.length === 0 ? String(status) : [...new Set(found)].join(' ');
+  }
+
+  /** Decides a check, in place of `CheckUpdate`. */
+  now(query: CheckQuery, device: CheckDevice) {
+    if (this.refused(query) !== undefined) return undefined;
+    this.checked.push(device.id);
+    return this.slot.planFor(query)?.decide(device);
+  }
+
+  refused({ scope: { app, channel } }: CheckQuery): Failure | undefined {
+    const found = this.find(app, channel);
+    return isFailure(found) ? found : undefined;
+  }
+
+  private request(address: string, { method = 'GET', headers = {} }: Asked): Promise<SideAnswer> {
     const [path = '', query] = address.split(/\?(.*)/s);
     return new Promise((resolve) => {
       let isYielded = false;
@@ -112,25 +143,6 @@ export class DeviceSide {
       const isDirect = handlers !== undefined && ['GET', 'HEAD'].includes(method);
       if (!isDirect || isYielded) this.other(res, req);
     });
-  }
-
-  /** Returns the names of the files in an answer, each once, with blanks between; without any the status. */
-  async file(address: string, asked: Asked = {}): Promise<string> {
-    const { status, headers, text } = await this.ask(address, asked);
-    const found = [...(headers.get('location') ?? text).matchAll(FILE)].map(([, name]) => name);
-    return found.length === 0 ? String(status) : [...new Set(found)].join(' ');
-  }
-
-  /** Decides a check, in place of `CheckUpdate`. */
-  now(query: CheckQuery, device: CheckDevice) {
-    if (this.refused(query) !== undefined) return undefined;
-    this.checked.push(device.id);
-    return this.slot.planFor(query)?.decide(device);
-  }
-
-  refused({ scope: { app, channel } }: CheckQuery): Failure | undefined {
-    const found = this.find(app, channel);
-    return isFailure(found) ? found : undefined;
   }
 
   private find(app: string, channel: string): CatalogSlot | Failure {
