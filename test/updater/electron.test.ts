@@ -47,7 +47,9 @@ describe('names (§16.8)', () => {
 describe('the layout (§16.6)', () => {
   it('has the version, the files with checksum and size, the first of them on top, and the date', async () => {
     const { sha512, size } = SUMS;
-    expect(await read(serving({ '1.0.0': ['windows a.exe', { notes: 'Hello' }] }))).toEqual({
+    // Who is in a rollout was decided here: the client is told no share.
+    const side = serving({ '1.0.0': ['windows a.exe', { notes: 'Hello', rolloutPct: 99 }] });
+    expect(await read(side, 'latest.yml?device=device-0')).toEqual({
       version: '1.0.0',
       files: [{ url: at('a.exe'), sha512, size }],
       ...{ path: at('a.exe'), sha512 },

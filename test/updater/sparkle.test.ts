@@ -69,6 +69,7 @@ it.each([
 });
 
 it.each([
+  ['windows', 'none', artifacts('darwin a.exe')],
   ['darwin', 'a.bin', artifacts('darwin a.bin', { format: 'tar.bz2' })],
   ['darwin', 'a.zip', artifacts('darwin a.pkg, darwin a.dmg, darwin a.zip')],
   ['windows', 'a-setup.exe', artifacts('windows a.msi, windows a-setup.exe')],
@@ -77,7 +78,7 @@ it.each([
     [...artifacts('darwin a.zip'), ...artifacts('darwin a.pkg', { signature: SIGNATURE })],
   ],
 ] as const)(
-  'on %s %s has a format that was given, goes first, or is signed (§21.5)',
+  'on %s %s has the format that was given, goes first, or is signed (§21.5)',
   async (system, name, all) => {
     expect(await fileOf(all, system)).toBe(name);
   },

@@ -28,7 +28,9 @@ it('a feed has the package that is offered, with what its client reads (§21.3)'
     },
   ]);
   // Without a version the client compares, and without an id the package has the app's ref.
-  expect(await assets(side, 'win.json')).toMatchObject([{ PackageId: 'acme' }]);
+  for (const feed of ['win.json', 'win.json?localVersion=1.0.0']) {
+    expect(await assets(side, feed)).toMatchObject([{ PackageId: 'acme' }]);
+  }
   for (const feed of ['win.json?localVersion=1.1.0', 'win-arm64.json', 'linux.json']) {
     expect(await assets(side, feed)).toEqual([]);
   }
