@@ -76,7 +76,8 @@ deviceSuite('updaters', (node) => {
     async (path, type, file, version, machine) => {
       const targets = { matchLabels: { ring: ['early'] } };
       const app = await appWith({ '1.1.0': { artifacts: FILES, targets } });
-      const [headers, early] = [{ 'X-Service-Device': 'd' }, `${path}?l.ring=early`];
+      const id = randomUUID();
+      const [headers, early] = [{ 'X-Service-Device': id }, `${path}?l.ring=early`];
       expect((await get(app, path, headers)).text).not.toContain(file);
       for (const rollout of [99, 100]) await serve(node, app, '1.1.0', { rollout });
       const answer = await get(app, early);
@@ -92,7 +93,7 @@ deviceSuite('updaters', (node) => {
       const [platform, arch = ''] = machine.split('/');
       const device = { version, platform, arch: arch === 'null' ? null : arch, source: 'pull' };
       const lastOffered = { version: '1.1.0' };
-      await recorded(app, { d: { ...device, labels: { ring: 'early' }, lastOffered } });
+      await recorded(app, { [id]: { ...device, labels: { ring: 'early' }, lastOffered } });
     },
   );
 
@@ -151,7 +152,7 @@ deviceSuite('updaters', (node) => {
   it('downloads and packages redirect, and are neither offers nor check-ins (§21.3, §22)', async () => {
     const app = await appWith({ '1.0.0': { artifacts: FILES } });
     const visit = async (path: string, accept = '*/*') => {
-      const address = `${node.url}/${path.replace('@', `${app.app}/stable`)}?device=d`;
+      const address = `${node.url}/${path.replace('@', `${app.app}/stable`)}?device=${randomUUID()}`;
       const { status, headers } = await fetch(address, { redirect: 'manual', headers: { accept } });
       const led = headers.get('location') ?? headers.get('content-type');
       return `${status} ${led}, ${headers.get('cache-control')}`;
@@ -235,7 +236,8 @@ deviceSuite('updaters', (node) => {
   it.each(CLIENTS)('a byte that is no UTF-8 at %s is no fault of the service', async (path) => {
     const address = path.replace('@', `${tenant.app}/stable`);
     for (const broken of [`${address}?device=\xff`, `${address}\xff`, `${address}/\xff`]) {
-      const request = httpGet(`${node.url}/`, { path: broken });
+      const headers = { 'x-forwarded-for': '10.8.0.1' };
+      const request = httpGet(`${node.url}/`, { path: broken, headers });
       const [response] = (await once(request, 'response')) as [IncomingMessage];
       response.resume();
       expect([204, 200, 400, 404], broken).toContain(response.statusCode);
