@@ -110,10 +110,12 @@ deviceSuite('electron-updater itself', (node) => {
 
   it('takes the file of its platform and arch among those of electron-builder', async () => {
     const notes = '# New\n\n- 2026-01-02\n- 1.10';
-    const app = await anotherApp(node, tenant, {
-      '1.0.0': { artifacts: fileSet('1.0.0') },
-      '2.0.0': { artifacts: fileSet('2.0.0'), notes },
-    });
+    const app = await anotherApp(
+      node,
+      tenant,
+      ['1.0.0', { artifacts: fileSet('1.0.0') }],
+      ['2.0.0', { artifacts: fileSet('2.0.0'), notes }],
+    );
     for (const [client, name] of EXPECTED) {
       expect(await run(app, client)).toEqual(offerOf('2.0.0', name));
     }
@@ -126,10 +128,12 @@ deviceSuite('electron-updater itself', (node) => {
   it('with the arch in the address takes its file of the highest release that has one (§16.12)', async () => {
     // The newer release has no file for arm64 on Windows.
     const artifacts = fileSet('2.1.0').filter(({ url }) => !url.endsWith('-arm64.exe'));
-    const app = await anotherApp(node, tenant, {
-      '2.0.0': { artifacts: fileSet('2.0.0') },
-      '2.1.0': { artifacts },
-    });
+    const app = await anotherApp(
+      node,
+      tenant,
+      ['2.0.0', { artifacts: fileSet('2.0.0') }],
+      ['2.1.0', { artifacts }],
+    );
     for (const [client, name] of EXPECTED) {
       const version = name.endsWith('-arm64.exe') ? '2.0.0' : '2.1.0';
       // `${arch}` in the address of a provider is replaced when the app is built.
@@ -140,7 +144,7 @@ deviceSuite('electron-updater itself', (node) => {
   });
 
   it('takes the right file also where addresses name no arch of Electron', async () => {
-    const app = await anotherApp(node, tenant, { '2.0.0': { artifacts: FOREIGN_FILES } });
+    const app = await anotherApp(node, tenant, ['2.0.0', { artifacts: FOREIGN_FILES }]);
     for (const [client, name] of FOREIGN) {
       const { file } = await run(app, client);
       const url = file?.url.replace(/#.*/, '');
@@ -164,7 +168,7 @@ deviceSuite('electron-updater itself', (node) => {
 
   it('asks for the files of its own channel when it is a prerelease', async () => {
     const beta = { channel: 'beta', artifacts: fileSet('2.0.0-beta.2') };
-    const app = await anotherApp(node, tenant, { '2.0.0-beta.2': beta });
+    const app = await anotherApp(node, tenant, ['2.0.0-beta.2', beta]);
     const electronUrl = `${node.url}/e/${app.app}/beta`;
     const more = { electronUrl, version: '2.0.0-beta.1', channel: 'beta' };
     for (const client of [
@@ -183,10 +187,12 @@ deviceSuite('electron-updater itself', (node) => {
   });
 
   it('a release at 20 % reaches 20 % of stock clients, the rest get the one before', async () => {
-    const app = await anotherApp(node, tenant, {
-      '1.5.0': { artifacts: fileSet('1.5.0') },
-      '2.0.0': { artifacts: fileSet('2.0.0'), rollout: 20 },
-    });
+    const app = await anotherApp(
+      node,
+      tenant,
+      ['1.5.0', { artifacts: fileSet('1.5.0') }],
+      ['2.0.0', { artifacts: fileSet('2.0.0'), rollout: 20 }],
+    );
     const counts = new Map<string, number>();
     for (let from = 0; from < FLEET_SIZE; from += AT_ONCE) {
       const answers = await Promise.all(

@@ -56,8 +56,8 @@ deviceSuite('updaters', (node) => {
     tenant = await createTenant(node);
   });
 
-  const appWith = (releases?: Readonly<Record<string, Fields>>) =>
-    anotherApp(node, tenant, releases);
+  const appWith = (releases: Readonly<Record<string, Fields>> = {}) =>
+    anotherApp(node, tenant, ...Object.entries(releases));
 
   function get({ app }: Tenant, path: string, headers: Record<string, string> = {}) {
     return send(node, 'GET', path.replace('@', `${app}/stable`), { headers });

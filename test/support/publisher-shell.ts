@@ -9,7 +9,7 @@ import { type CommandResult, runSluiceHere } from './sluice-command.ts';
 import { createTenant, type Tenant } from './tenant.ts';
 
 const ONE_LINE = /^sluice: [^\n]+\n$/;
-export const URL_BASE = 'https://downloads.example.com/notes';
+const URL_BASE = 'https://downloads.example.com/notes';
 
 export class PublisherShell {
   folder = '';

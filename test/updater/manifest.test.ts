@@ -15,7 +15,7 @@ import {
   manifestQuestion,
 } from '../../src/updater/manifest.ts';
 import { catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
-import { artifacts, DeviceSide, serving } from '../support/device-side.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
 import { artifacts } from '../support/released.ts';
 import { rowsOf } from '../support/rows-of.ts';
 import { tauriRefusals } from '../support/tauri.ts';
