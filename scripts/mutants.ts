@@ -1,0 +1,174 @@
+// What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
+// them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `results.jsonl` what became of
+// each.
+//
+//   npx tsx scripts/mutants.ts choose           writes chosen.json (seed 1, 23 of each area)
+//   npx tsx scripts/mutants.ts run --hours 2    goes on with those that have no result yet
+//   npx tsx scripts/mutants.ts survivors        runs every test against those that lived
+//   npx tsx scripts/mutants.ts report           tells how many live, and which suites notice nothing alone
+
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { AREAS, type Area } from './mutants/areas.ts';
+import { chooseMutants, type Mutant, ROOT } from './mutants/mutant.ts';
+import { type Verdict, Workshop } from './mutants/workshop.ts';
+
+const FOLDER = join(import.meta.dirname, 'mutants');
+const CHOSEN = join(FOLDER, 'chosen.json');
+const RESULTS = join(FOLDER, 'results.jsonl');
+const SEED = 1;
+const OF_AREA = 23;
+/** Longest run of an area's suites: twice what they take. Then the mutant counts as noticed. */
+const SECONDS_MAX = 240;
+const EVERYTHING_SECONDS_MAX = 1800;
+
+/** What became of a mutant. */
+type Result = Omit<Verdict, 'passed'> & { readonly id: string; readonly isEverything?: true };
+
+const program = new Command('mutants').description(
+  'shows which tests notice a change of the source',
+);
+program.command('choose').action(choose);
+program
+  .command('run')
+  .option('--hours <n>', 'hours to run', Number, 6)
+  .option('--area <name>')
+  .action(run);
+program.command('survivors').option('--hours <n>', 'hours to run', Number, 6).action(runSurvivors);
+program.command('report').action(report);
+await program.parseAsync();
+
+function choose(): void {
+  const chosen = chooseMutants(SEED, OF_AREA);
+  writeFileSync(CHOSEN, `[\n${chosen.map((each) => `  ${JSON.stringify(each)}`).join(',\n')}\n]\n`);
+  for (const { name } of AREAS) {
+    console.log(`${name}: ${chosen.filter(({ area }) => area === name).length}`);
+  }
+}
+
+type Options = { readonly hours: number; readonly area?: string };
+
+/** Judges the mutants that have no result, by the suites of their areas, until the time is over. */
+async function run({ hours, area: only }: Options): Promise<void> {
+  const known = new Set(readResults().map(({ id }) => id));
+  const open = readChosen().filter((each) => !known.has(each.id));
+  await withWorkshop(hours, async (workshop, isOver) => {
+    for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
+      const mutants = open.filter((each) => each.area === area.name);
+      if (mutants.length === 0) continue;
+      const usual = await judgeUnchanged(workshop, area);
+      console.log(`${area.name}: ${usual.passed} tests in ${usual.seconds} s without a change`);
+      for (const mutant of mutants) {
+        if (isOver()) return;
+        record(mutant, await workshop.judge(mutant, pathsOf(area), SECONDS_MAX));
+      }
+    }
+  });
+}
+
+/** Judges by every test those that the suites of their areas did not notice. */
+async function runSurvivors({ hours }: Options): Promise<void> {
+  const results = latestResults();
+  const lived = readChosen().filter(({ id }) => {
+    const result = results.get(id);
+    return result !== undefined && !isNoticed(result) && result.isEverything !== true;
+  });
+  await withWorkshop(hours, async (workshop, isOver) => {
+    for (const mutant of lived) {
+      if (isOver()) return;
+      const verdict = await workshop.judge(mutant, [], EVERYTHING_SECONDS_MAX);
+      record(mutant, verdict, true);
+    }
+  });
+}
+
+async function judgeUnchanged(workshop: Workshop, area: Area): Promise<Verdict> {
+  const verdict = await workshop.judge(undefined, pathsOf(area), SECONDS_MAX);
+  if (verdict.isLate || verdict.failed.length > 0 || verdict.passed === 0) {
+    throw new Error(`${area.name} fails without a change: ${verdict.failed.join('; ') || 'late'}`);
+  }
+  return verdict;
+}
+
+/** Returns the suites of an area that this commit has. */
+function pathsOf({ suites }: Area): readonly string[] {
+  const paths = suites.map((suite) => `test/${suite}`);
+  return paths.filter((path) => existsSync(join(ROOT, path)));
+}
+
+async function withWorkshop(
+  hours: number,
+  work: (workshop: Workshop, isOver: () => boolean) => Promise<void>,
+): Promise<void> {
+  const end = performance.now() + hours * 3_600_000;
+  const workshop = new Workshop();
+  try {
+    await work(workshop, () => performance.now() > end);
+  } finally {
+    workshop.remove();
+  }
+}
+
+function record(mutant: Mutant, { failed, isLate, seconds }: Verdict, isEverything?: true): void {
+  const result: Result = {
+    id: mutant.id,
+    failed,
+    isLate,
+    seconds,
+    ...(isEverything && { isEverything }),
+  };
+  appendFileSync(RESULTS, `${JSON.stringify(result)}\n`);
+  const { file, line, before, after } = mutant;
+  const found = isLate ? 'late' : `${failed.length} noticed`;
+  console.log(`${mutant.id} ${file}:${line} «${before}» → «${after}»: ${found} (${seconds} s)`);
+}
+
+function readChosen(): readonly Mutant[] {
+  return JSON.parse(readFileSync(CHOSEN, 'utf8')) as readonly Mutant[];
+}
+
+function readResults(): readonly Result[] {
+  if (!existsSync(RESULTS)) return [];
+  const lines = readFileSync(RESULTS, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Result);
+}
+
+/** The last result of each mutant. */
+function latestResults(): ReadonlyMap<string, Result> {
+  return new Map(readResults().map((result) => [result.id, result]));
+}
+
+function isNoticed({ failed, isLate }: Result): boolean {
+  return isLate || failed.length > 0;
+}
+
+function report(): void {
+  const results = [...latestResults().values()];
+  const mutants = new Map(readChosen().map((each) => [each.id, each]));
+  for (const { name } of AREAS) {
+    const own = results.filter(({ id }) => mutants.get(id)?.area === name);
+    console.log(`${name}: ${own.filter(isNoticed).length} of ${own.length} noticed`);
+  }
+  console.log('\nlived:');
+  for (const { id, isEverything } of results.filter((each) => !isNoticed(each))) {
+    const { file = '', line, before, after } = mutants.get(id) ?? {};
+    console.log(
+      `  ${file}:${line} «${before}» → «${after}»${isEverything ? '' : ' (by its area)'}`,
+    );
+  }
+  console.log('\nsuites by mutants that they noticed, and noticed alone:');
+  for (const [file, all, alone] of countBySuite(results)) console.log(`  ${file} ${all} ${alone}`);
+}
+
+/** Counts for each file of tests the mutants that it noticed, and those that no other file did. */
+function countBySuite(results: readonly Result[]): readonly (readonly [string, number, number])[] {
+  const noticed = results.map(
+    ({ failed }) => new Set(failed.map((test) => test.split(' > ')[0] ?? '')),
+  );
+  const files = [...new Set(noticed.flatMap((each) => [...each]))].sort();
+  return files.map((file) => {
+    const own = noticed.filter((each) => each.has(file));
+    return [file, own.length, own.filter((each) => each.size === 1).length] as const;
+  });
+}

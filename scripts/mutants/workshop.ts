@@ -1,0 +1,155 @@
+// A copy of the tree in which one mutation at a time is made and judged by tests. What runs there is not
+// bundled, so that a mutation of the service costs the compilation of one file, and not a build.
+
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { transformWithOxc } from 'vite';
+import { type Mutant, mutated, ROOT } from './mutant.ts';
+
+/** What a run of tests has shown. */
+export type Verdict = {
+  /** `file > test` of each test that failed, or the file where it did not load. */
+  readonly failed: readonly string[];
+  readonly passed: number;
+  /** Whether the run was ended because it took too long. */
+  readonly isLate: boolean;
+  readonly seconds: number;
+};
+
+/** What vitest writes for each file. */
+type FileReport = {
+  readonly name: string;
+  readonly status: string;
+  readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+};
+
+export class Workshop {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
+
+  /** Copies the commit that is checked out, and builds it. */
+  constructor() {
+    runOrThrow('git', ['worktree', 'add', '--detach', '--force', this.folder, 'HEAD'], ROOT);
+    symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
+    this.build();
+  }
+
+  /** Runs suites on a mutant, or on the tree as it is; ends them after so many seconds. */
+  async judge(
+    mutant: Mutant | undefined,
+    suites: readonly string[],
+    secondsMax: number,
+  ): Promise<Verdict> {
+    if (mutant === undefined) return this.test(suites, secondsMax);
+    const path = join(this.folder, mutant.file);
+    const text = readFileSync(path, 'utf8');
+    await this.write(mutant.file, mutated(mutant, text));
+    try {
+      return await this.test(suites, secondsMax);
+    } finally {
+      await this.write(mutant.file, text);
+    }
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+    runOrThrow('git', ['worktree', 'prune'], ROOT);
+  }
+
+  private build(): void {
+    runOrThrow('node', ['scripts/build.mjs'], this.folder);
+    const compile = [
+      'node_modules/typescript/bin/tsc',
+      '-p',
+      'src',
+      '--outDir',
+      'dist',
+      '--noCheck',
+    ];
+    // In place of the bundles.
+    runOrThrow('node', compile, this.folder);
+  }
+
+  /** Writes a source, and what runs of it. */
+  private async write(file: string, text: string): Promise<void> {
+    const path = join(this.folder, file);
+    writeFileSync(path, text);
+    if (file.startsWith('src/console/')) return this.build();
+    const built = join(this.folder, file.replace(/^src/, 'dist'));
+    if (!file.endsWith('.ts')) copyFileSync(path, built);
+    else {
+      const { code } = await transformWithOxc(text, path);
+      const imported = code.replace(/(["']\.{1,2}\/[^"']+)\.ts(["'])/g, '$1.js$2');
+      writeFileSync(built.replace(/\.ts$/, '.js'), imported);
+    }
+    // The build is as new as its sources.
+    const now = new Date();
+    utimesSync(join(this.folder, 'dist', '.built'), now, now);
+  }
+
+  private async test(suites: readonly string[], secondsMax: number): Promise<Verdict> {
+    const report = join(this.folder, 'report.json');
+    rmSync(report, { force: true });
+    const begun = performance.now();
+    const isLate = await this.runTests(suites, report, secondsMax);
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    const files = isLate ? [] : readReport(report);
+    const results = files.flatMap(({ name, status, assertionResults }) => {
+      const file = name.slice(this.folder.length + 1);
+      const none = status === 'failed' && assertionResults.length === 0;
+      const tests = assertionResults.map((each) => [`${file} > ${each.fullName}`, each.status]);
+      return none ? [[file, 'failed']] : tests;
+    });
+    const failed = results.filter(([, status]) => status === 'failed').map(([name = '']) => name);
+    const passed = results.filter(([, status]) => status === 'passed').length;
+    return { failed, passed, isLate, seconds };
+  }
+
+  /** Returns whether the tests were ended because they took too long. */
+  private runTests(
+    suites: readonly string[],
+    report: string,
+    secondsMax: number,
+  ): Promise<boolean> {
+    const args = ['node_modules/vitest/vitest.mjs', 'run', ...suites, '--project', 'unit'];
+    const json = ['--project', 'servers', '--reporter', 'json', '--outputFile', report];
+    const child = spawn(process.execPath, [...args, ...json], {
+      cwd: this.folder,
+      detached: true,
+      stdio: 'ignore',
+    });
+    return new Promise((resolve) => {
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        // The group: a mutant may keep a worker from ending.
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      }, secondsMax * 1000);
+      child.on('exit', () => {
+        clearTimeout(timer);
+        resolve(isLate);
+      });
+    });
+  }
+}
+
+function readReport(path: string): readonly FileReport[] {
+  const { testResults } = JSON.parse(readFileSync(path, 'utf8')) as {
+    readonly testResults: readonly FileReport[];
+  };
+  return testResults;
+}
+
+function runOrThrow(command: string, args: readonly string[], cwd: string): void {
+  const { status, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${stderr}`);
+}
