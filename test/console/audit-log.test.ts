@@ -9,6 +9,7 @@ import {
   DEED_WORDS,
   deedOf,
   fieldText,
+  unreadableDays,
 } from '../../src/console/format/audit-log.ts';
 import type { AuditEntry } from '../../src/contract/resource.ts';
 
@@ -25,6 +26,12 @@ describe('auditFilter', () => {
       expect(auditFilter({ from })).toMatchObject({ since: undefined, until: undefined });
     },
   );
+});
+
+it('what is no day is told, and a day that is left out is not', () => {
+  expect(unreadableDays({ from: 'garbage', to: '2026-01-31' })).toEqual(['garbage']);
+  expect(unreadableDays({ from: '', to: '2026-1-1' })).toEqual(['2026-1-1']);
+  expect(unreadableDays({})).toEqual([]);
 });
 
 describe('deedOf', () => {

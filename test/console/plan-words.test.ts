@@ -7,6 +7,7 @@ import {
   planActions,
   stepPlace,
   stepsText,
+  watchText,
 } from '../../src/console/format/plan-words.ts';
 import { PLAN_PRESET_NAMES } from '../../src/contract/choice.ts';
 import type { PlanStep, RolloutPlan } from '../../src/contract/rollout-plan.ts';
@@ -53,6 +54,30 @@ describe('the words of a plan', () => {
     expect(planActions('held')).toEqual(['resume', 'cancel']);
     expect(planActions('running')).toEqual(['advance', 'hold', 'cancel']);
     expect(planActions('completed')).toEqual([]);
+  });
+});
+
+const GUARDS = {
+  ...{ minimumDevices: 100, stuckAfterMinutes: 60, silentAfterMinutes: 60 },
+  ...{ knownForMinutes: 0, confirmMinutes: 0 },
+};
+const PUSHED = { ...GUARDS, source: 'push' } as const;
+const ABOVE = 'When a signal exceeds its limit (95\u00a0% confidence),';
+
+describe('what watches a plan', () => {
+  it.each<[status: RolloutPlan['status'], of: Partial<RolloutPlan>, text: string]>([
+    ['running', { guards: GUARDS }, `${ABOVE} the release is paused and the plan held.`],
+    ['held', { guards: GUARDS, onTrip: 'hold' }, `${ABOVE} the plan is held.`],
+    [
+      'scheduled',
+      { guards: PUSHED, onTrip: 'hold' },
+      `${ABOVE} the plan is held. Only devices that are reported with a key count.`,
+    ],
+    ['running', {}, 'It has no guards: nothing but people stops it.'],
+    ['cancelled', { guards: GUARDS }, 'The plan is over: nothing watches the signals now.'],
+    ['completed', {}, 'The plan is over: nothing watches the signals now.'],
+  ])('%s with %j: a plan that is over does not claim to watch (U20)', (status, of, text) => {
+    expect(watchText({ ...plan(status), ...of })).toBe(text);
   });
 });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   channelOrder,
+  channelTabs,
   servedShare,
   servingObstacle,
   standingText,
@@ -75,6 +76,16 @@ it('channels: stable first, then by name, numbers by their value', () => {
   expect(names.toSorted(channelOrder)).toEqual([
     ...['stable', 'alpha', 'beta', 'channel-9', 'channel-19'],
   ]);
+});
+
+it.each([
+  [['a', 'b', 'c', 'd', 'e', 'f'], 'f', 'a b c d e f'],
+  [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'g', 'a b c d e g'],
+  [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'b', 'a b c d e'],
+  [['a', 'b', 'c', 'd', 'e', 'f', 'g'], undefined, 'a b c d e'],
+  [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'gone', 'a b c d e'],
+])('of the channels %j six have tabs, and %s is among them', (names, open, tabs) => {
+  expect(channelTabs(names, open).join(' ')).toBe(tabs);
 });
 
 const STANDING = { on: [], supersededBy: null, wayDownFor: [], change: null };

@@ -7,6 +7,7 @@ import { Choice } from '../form/field.tsx';
 import { LoadedView } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { numberText, shareText } from '../format/figure-text.ts';
+import { sumBy, totalOf, versionNamer } from '../format/fleet-bars.ts';
 import { channelNames } from '../format/serving.ts';
 import { Redirect } from '../home/not-found-page.tsx';
 import { useLoad } from '../hook/use-load.ts';
@@ -127,14 +128,11 @@ function NowCard({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
 
 /** Bars by version, and by channel if there are several. */
 function VersionBars({ app, cells }: { app: string; cells: readonly FleetCell[] }) {
-  const hasSeveral = new Set(cells.map(({ channel }) => channel)).size > 1;
   return (
     <Bars
       cells={cells}
       label="Version"
-      keyOf={({ version, channel }) =>
-        version === '' || !hasSeveral ? version : `${version} · ${channel}`
-      }
+      keyOf={versionNamer(cells)}
       linkOf={({ version, channel }) => consolePath.devices(app, { version, channel })}
     />
   );
@@ -149,7 +147,7 @@ function Bars(props: {
   const { cells, label, keyOf, linkOf } = props;
   const sums = sumBy(cells, keyOf);
   const links = new Map(cells.map((cell) => [keyOf(cell), linkOf(cell)]));
-  const whole = total(cells);
+  const whole = totalOf(cells);
   return (
     <ul class="bars stack" aria-label={`Devices by ${label.toLowerCase()}`}>
       {sums.slice(0, BARS_MAX).map(([key, devices]) => (
@@ -176,21 +174,4 @@ function Bars(props: {
 /** Formats a number, marked if it is an estimate. */
 function seenText(devices: number, isEstimate: boolean): string {
   return isEstimate ? `≈ ${numberText(devices)}` : numberText(devices);
-}
-
-function total(cells: readonly FleetCell[]): number {
-  return cells.reduce((sum, { devices }) => sum + devices, 0);
-}
-
-/** Sums counts by the text that `keyOf` returns, largest first. */
-function sumBy<Item extends { readonly devices: number }>(
-  items: readonly Item[],
-  keyOf: (item: Item) => string,
-): readonly (readonly [key: string, devices: number])[] {
-  const sums = new Map<string, number>();
-  for (const item of items) {
-    const key = keyOf(item);
-    sums.set(key, (sums.get(key) ?? 0) + item.devices);
-  }
-  return [...sums].sort(([, left], [, right]) => right - left);
 }

@@ -246,6 +246,19 @@ export function tooEarlyText(
   return `Too early to tell: of the ${devices}, ${counts.join(', ')}.`;
 }
 
+/** Describes what watches a plan, and what happens when a signal exceeds its limit. */
+export function watchText({
+  guards,
+  onTrip,
+  status,
+}: Pick<RolloutPlan, 'guards' | 'onTrip' | 'status'>): string {
+  if (!isOpenPlan(status)) return 'The plan is over: nothing watches the signals now.';
+  if (guards === null) return 'It has no guards: nothing but people stops it.';
+  const what = onTrip === 'pause' ? 'the release is paused and the plan held' : 'the plan is held';
+  const who = guards.source === 'push' ? ' Only devices that are reported with a key count.' : '';
+  return `When a signal exceeds its limit (95\u00a0% confidence), ${what}.${who}`;
+}
+
 /** Returns how many devices each guard can judge by; undefined without guards. */
 export function judgedText({ health, plan }: PlanAndHealth): string | undefined {
   const guards = plan?.guards ?? null;

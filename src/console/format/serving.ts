@@ -29,6 +29,18 @@ export function channelNames(app: {
   return app.channels.map(({ name }) => name).toSorted(channelOrder);
 }
 
+/** Maximum number of tabs for channels. */
+const TABS_MAX = 6;
+
+/** Returns the channels with a tab: the first ones and the open one. */
+export function channelTabs(names: readonly string[], open: string | undefined): readonly string[] {
+  if (names.length <= TABS_MAX) return names;
+  const first = names.slice(0, TABS_MAX - 1);
+  return open === undefined || first.includes(open) || !names.includes(open)
+    ? first
+    : [...first, open];
+}
+
 type Standing = {
   readonly rolloutPct: number;
   readonly standing: ReleaseStanding;

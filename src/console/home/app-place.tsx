@@ -12,7 +12,7 @@ import { Form, useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { channelNames } from '../format/serving.ts';
+import { channelNames, channelTabs } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Badge } from '../part/badge.tsx';
 import { Name } from '../part/name.tsx';
@@ -165,9 +165,6 @@ function NewChannel(props: {
   );
 }
 
-/** Maximum number of tabs for channels. */
-const TABS_MAX = 6;
-
 /** Tabs, with `children` at their end. */
 function ChannelTabs(props: {
   app: AppOverview;
@@ -178,7 +175,7 @@ function ChannelTabs(props: {
   const { app, channel, tab, children } = props;
   const [isChoosing, setChoosing] = useState(false);
   const names = channelNames(app);
-  const shown = tabsOf(names, channel);
+  const shown = channelTabs(names, channel);
   const tabs = useRef<HTMLElement>(null);
   // Scrolls the open tab into view on a narrow screen.
   useEffect(() => {
@@ -217,15 +214,6 @@ function ChannelTabs(props: {
       {isChoosing && <ChannelMenu app={app.ref} names={names} onClose={() => setChoosing(false)} />}
     </>
   );
-}
-
-/** Returns the channels with a tab: the first ones and the open one. */
-function tabsOf(names: readonly string[], open: string | undefined): readonly string[] {
-  if (names.length <= TABS_MAX) return names;
-  const first = names.slice(0, TABS_MAX - 1);
-  return open === undefined || first.includes(open) || !names.includes(open)
-    ? first
-    : [...first, open];
 }
 
 function ChannelMenu(props: { app: string; names: readonly string[]; onClose: () => void }) {

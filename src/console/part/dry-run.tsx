@@ -18,6 +18,7 @@ import {
   type FindingSentence,
   findingSentence,
   findingSentences,
+  sureText,
 } from '../format/finding-sentence.ts';
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
@@ -214,9 +215,6 @@ function askDryRun(change: object): Promise<ServingDryRunAnswer> {
 
 // Confirmation of an offer to many devices, because an offer cannot be taken back.
 
-/** Number of devices above which an offer needs a confirmation. */
-const MANY_DEVICES = 1000;
-
 export type ConfirmedReach = {
   /** Why the change cannot be sent yet; undefined if it can. */
   readonly obstacle: string | undefined;
@@ -235,12 +233,8 @@ export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
   if (said === undefined && error === undefined) {
     return { obstacle: 'Wait until its effect is shown', question: null };
   }
-  if (said !== undefined && !reachesMany(said)) return { obstacle: undefined, question: null };
-  const text =
-    said === undefined
-      ? 'I understand: how many devices are offered it is not known, and this cannot be taken back.'
-      : `I understand: ${countText(reachedBy(said), 'more device is', 'more devices are')} offered ` +
-        'it now, and this cannot be taken back.';
+  const text = sureText(said);
+  if (text === undefined) return { obstacle: undefined, question: null };
   const isSure = sureOf === text;
   return {
     obstacle: isSure ? undefined : 'Confirm how many devices are offered it',
@@ -255,10 +249,4 @@ export function useConfirmedReach(dryRun: Asked<Reaching>): ConfirmedReach {
       </label>
     ),
   };
-}
-
-/** Returns whether a change reaches more than half of the channel's devices, or more than 1,000. */
-function reachesMany(change: Reaching): boolean {
-  const reached = reachedBy(change);
-  return reached > MANY_DEVICES || reached * 2 > change.effect.devices;
 }

@@ -6,7 +6,6 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
 import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
@@ -15,6 +14,7 @@ import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { countText, numberText, percentText } from '../format/figure-text.ts';
+import { belowMinimum, totalOf } from '../format/fleet-bars.ts';
 import { servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
@@ -338,20 +338,15 @@ function MinimumField(props: FieldOfForm & { details: ChannelDetail }) {
 function MinimumEffect(props: { app: string; channel: string; minimum: string }) {
   const { app, channel, minimum } = props;
   const fleet = useLoad(`fleet${queryText({ app, channel })}`);
-  const limit = parseVersion(minimum);
-  if (fleet.data === undefined || limit === undefined) return null;
-  const isBelow = (text: string) => {
-    const version = parseVersion(text);
-    return version !== undefined && compareVersions(version, limit) < 0;
-  };
-  const { cells } = fleet.data;
-  const count = (kept: typeof cells) => kept.reduce((sum, { devices }) => sum + devices, 0);
-  const below = count(cells.filter(({ version }) => isBelow(version)));
+  const { cells = [] } = fleet.data ?? {};
+  const found = belowMinimum(cells, minimum);
+  if (fleet.data === undefined || found === undefined) return null;
+  const { limit, below } = found;
   return (
     <p role="status">
-      Of {countText(count(cells), 'device')} on record for the channel,{' '}
+      Of {countText(totalOf(cells), 'device')} on record for the channel,{' '}
       <strong>
-        {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit.canonical}
+        {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit}
       </strong>
       : the next update that one of them is offered is required. Those that are offered none are
       told nothing.

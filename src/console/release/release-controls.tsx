@@ -3,18 +3,22 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
-import type { ReleaseStatus } from '../../contract/resource.ts';
 import { call, type ReleaseName } from '../api/call.ts';
 import { ConfirmDialog } from '../form/dialog.tsx';
 import { ReasonField } from '../form/field.tsx';
 import { consolePath } from '../format/console-path.ts';
+import {
+  type ActionState,
+  actionLabel,
+  actionTone,
+  type ReleaseAction,
+  releaseActions,
+} from '../format/release-actions.ts';
 import { Menu } from '../part/menu.tsx';
 import { ServingDialog } from '../rollout/serving-dialog.tsx';
 import { useMay } from '../session/use-session.ts';
 import { PromoteDialog } from './promote-dialog.tsx';
 import { NextDialog } from './publish-dialog.tsx';
-
-type Question = 'pause' | 'resume' | 'promote' | 'withdraw' | 'rollback' | 'deprecate' | 'next';
 
 type Props = {
   app: AppOverview;
@@ -25,52 +29,12 @@ type Props = {
   onDone: () => Promise<void>;
 };
 
-/** Returns the possible actions, the most likely first. */
-function questionsOf({ app, details, isUnhealthy }: Props): readonly Question[] {
-  const { release, standing } = details;
-  const { status, offered } = release;
-  const isArchived = app.archivedAt !== null;
-  const isStopped = isUnhealthy || standing.state === 'stopped by its guard';
-  const wayOut: readonly Question[] = status === 'rolled_back' ? [] : ['rollback'];
-  const onOff: readonly Question[] =
-    status === 'published' ? ['pause'] : status === 'rolled_back' ? [] : ['resume'];
-  const first = isStopped && status !== 'published' ? [...wayOut, ...onOff] : [...onOff, ...wayOut];
-  const mayPromote = (status === 'published' || status === 'paused') && !isArchived;
-  return [
-    ...first,
-    ...(isArchived ? [] : (['next'] as const)),
-    ...(mayPromote && app.channels.length > 1 ? (['promote'] as const) : []),
-    ...(status === 'published' || status === 'paused' ? (['deprecate'] as const) : []),
-    ...(offered || status === 'rolled_back' ? [] : (['withdraw'] as const)),
-  ];
-}
-
-function toneOf(question: Question, { details, isUnhealthy }: Props): string {
+/** Returns the state on which the actions depend. */
+function stateOf({ app, details, isUnhealthy }: Props): ActionState {
+  const { status, offered, hold } = details.release;
   const { state } = details.standing;
-  const isStopped = isUnhealthy || state === 'stopped by its guard';
-  if (question === 'pause' && isUnhealthy) return 'danger';
-  if (question === 'rollback' && isStopped && details.release.status !== 'published') {
-    return 'danger';
-  }
-  // A release that waits for its files is published automatically.
-  const isWaiting = details.release.hold === 'expecting';
-  const isNext = question === 'resume' && state === 'paused' && !isUnhealthy && !isWaiting;
-  return isNext ? 'primary' : 'plain';
-}
-
-const LABELS: Readonly<Record<Question, string>> = {
-  pause: 'Pause…',
-  resume: 'Resume…',
-  promote: 'Promote…',
-  withdraw: 'Withdraw…',
-  rollback: 'Roll back…',
-  deprecate: 'Deprecate…',
-  next: 'Publish next…',
-};
-
-function labelOf(question: Question, status: ReleaseStatus): string {
-  const isAgain = question === 'resume' && status === 'deprecated';
-  return isAgain ? 'Publish again…' : LABELS[question];
+  const [isArchived, hasOther] = [app.archivedAt !== null, app.channels.length > 1];
+  return { status, offered, hold, state, isUnhealthy, isArchived, hasOther };
 }
 
 const SHOWN = 2;
@@ -82,8 +46,9 @@ const SHOWN = 2;
 export function ReleaseControls(props: Props) {
   const { status } = props.details.release;
   const maySteer = useMay('publisher');
-  const [asking, setAsking] = useState<Question>();
-  const questions = questionsOf(props);
+  const [asking, setAsking] = useState<ReleaseAction>();
+  const state = stateOf(props);
+  const questions = releaseActions(state);
   // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!maySteer || questions.length === 0) && asking === undefined) return null;
   const rest = questions.slice(SHOWN);
@@ -93,10 +58,10 @@ export function ReleaseControls(props: Props) {
         <button
           key={question}
           type="button"
-          class={`button ${toneOf(question, props)}`}
+          class={`button ${actionTone(question, state)}`}
           onClick={() => setAsking(question)}
         >
-          {labelOf(question, status)}
+          {actionLabel(question, status)}
         </button>
       ))}
       {rest.length > 0 && (
@@ -108,7 +73,7 @@ export function ReleaseControls(props: Props) {
               class="menu-item"
               onClick={() => setAsking(question)}
             >
-              {labelOf(question, status)}
+              {actionLabel(question, status)}
             </button>
           ))}
         </Menu>
@@ -127,7 +92,7 @@ function Answer({
   question,
   onDone,
   onClose,
-}: Props & { question: Question; onClose: () => void }) {
+}: Props & { question: ReleaseAction; onClose: () => void }) {
   const { version } = name;
   const { release } = details;
   const common = { name, release, onDone, onClose };

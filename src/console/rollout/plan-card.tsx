@@ -23,6 +23,7 @@ import {
   planActions,
   type StepPlace,
   stepPlace,
+  watchText,
 } from '../format/plan-words.ts';
 import { PlanBadge } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
@@ -72,7 +73,7 @@ function PlanView({ plan, found, history }: Props & { plan: RolloutPlan }) {
         ))}
       </ol>
       <p class="hint">
-        {guardsText(plan)} {isOpen && judgedText(found)}
+        {watchText(plan)} {isOpen && judgedText(found)}
       </p>
     </div>
   );
@@ -129,14 +130,6 @@ function StepItem({ step, place }: { step: PlanStep; place: StepPlace }) {
       </span>
     </li>
   );
-}
-
-function guardsText({ guards, onTrip, status }: RolloutPlan): string {
-  if (!isOpenPlan(status)) return 'The plan is over: nothing watches the signals now.';
-  if (guards === null) return 'It has no guards: nothing but people stops it.';
-  const what = onTrip === 'pause' ? 'the release is paused and the plan held' : 'the plan is held';
-  const who = guards.source === 'push' ? ' Only devices that are reported with a key count.' : '';
-  return `When a signal exceeds its limit (95\u00a0% confidence), ${what}.${who}`;
 }
 
 type Question = PlanAction | 'plan';
