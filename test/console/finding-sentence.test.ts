@@ -1,11 +1,7 @@
 // Tests findings of a dry run in sentences.
 
 import { describe, expect, it } from 'vitest';
-import {
-  findingSentence,
-  findingSentences,
-  sureText,
-} from '../../src/console/format/finding-sentence.ts';
+import { findingSentence, findingSentences } from '../../src/console/format/finding-sentence.ts';
 
 const FILES = [{ url: 'https://x.example/App%20One.zip' }, {}];
 const NONE = { platforms: [], isEstimate: false };
@@ -90,31 +86,5 @@ describe('platforms without a file', () => {
   it('are not listed when there is no file at all', () => {
     const platforms = [without('linux', null, 5)];
     expect(findingSentences([], [], { ...NONE, platforms })).toEqual([]);
-  });
-});
-
-describe('what is confirmed before an offer to many devices', () => {
-  const reaching = (reached: number, devices: number) => ({
-    release: { version: '2.0.0' },
-    effect: {
-      ...{ devices, gain: 0, lose: 0, isEstimate: false, platforms: [] },
-      examples: { gain: [], lose: [] },
-      moves: [
-        { from: null, to: '2.0.0', devices: reached },
-        { from: null, to: '1.0.0', devices: 500 },
-      ],
-    },
-  });
-
-  it.each([
-    ['half of the fleet', reaching(10, 20), undefined],
-    ['1,000 of many', reaching(1000, 5000), undefined],
-    ['more than 1,000', reaching(1001, 5000), '1,001 more devices are offered it now'],
-    ['more than half', reaching(11, 20), '11 more devices are offered it now'],
-    ['the only device', reaching(1, 1), '1 more device is offered it now'],
-    ['nobody knows how many', undefined, 'how many devices are offered it is not known'],
-  ])('%s', (_, change, what) => {
-    const text = what && `I understand: ${what}, and this cannot be taken back.`;
-    expect(sureText(change)).toBe(text);
   });
 });

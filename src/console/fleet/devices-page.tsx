@@ -19,7 +19,8 @@ import { DownloadButton } from '../part/download.tsx';
 import { DeviceLink, LabelList, Name } from '../part/name.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
-import { DeviceSearch, readSearch } from './device-search.tsx';
+import { readSearch } from './device-query.ts';
+import { DeviceSearch } from './device-search.tsx';
 import { WhyNotDialog } from './why-not-dialog.tsx';
 
 const REFRESH_MS = 5000;

@@ -4,6 +4,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { LIMIT } from '../../contract/limit.ts';
+import { type FieldError, isAt } from './field-error.ts';
 
 type TextFieldProps = {
   /** Path of the field in the request, where its refusal is shown. */
@@ -255,12 +256,6 @@ function LabelledControl(props: {
   );
 }
 
-export type FieldError = {
-  /** Path of the field as the service names it, such as `artifacts.0.url`. */
-  readonly path: string;
-  readonly reason: string;
-};
-
 type Fields = {
   readonly error: FieldError | undefined;
   /** Called by the field that shows the refusal. */
@@ -269,17 +264,6 @@ type Fields = {
 
 /** Provides the refusal to the fields of a form. */
 export const FieldErrorContext = createContext<Fields | undefined>(undefined);
-
-/** Parses a refusal of a field (`path: reason`); undefined for any other message. */
-export function readFieldError(message: string | undefined): FieldError | undefined {
-  const [, path, reason] = /^([A-Za-z]\w*(?:\.[^:\s]*)*): (.+)$/s.exec(message ?? '') ?? [];
-  return path === undefined || reason === undefined ? undefined : { path, reason };
-}
-
-/** Returns whether a refusal concerns the field or a part of its value. */
-export function isAt(name: string | undefined, { path }: FieldError): boolean {
-  return name !== undefined && (path === name || path.startsWith(`${name}.`));
-}
 
 /** Returns why the service refused this field, and a reference for its control, which a refusal focuses. */
 export function useFieldError<Control extends HTMLElement>(name: string | undefined) {

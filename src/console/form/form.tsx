@@ -6,7 +6,8 @@ import { fieldText } from '../format/audit-log.ts';
 import { consolePath } from '../format/console-path.ts';
 import { type Action, useAction } from '../hook/use-action.ts';
 import { announce } from './announcer.tsx';
-import { type FieldError, FieldErrorContext, type FieldOfForm, readFieldError } from './field.tsx';
+import { FieldErrorContext, type FieldOfForm } from './field.tsx';
+import { type FieldError, readFieldError } from './field-error.ts';
 import { Notice } from './notice.tsx';
 
 /**

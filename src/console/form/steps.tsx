@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { ApiError } from '../api/call.ts';
 import { useAction } from '../hook/use-action.ts';
 import { announce } from './announcer.tsx';
-import { type FieldError, isAt, readFieldError } from './field.tsx';
+import { type FieldError, isAt, readFieldError } from './field-error.ts';
 import { Form } from './form.tsx';
 
 type Step = {

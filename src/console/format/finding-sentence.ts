@@ -1,7 +1,7 @@
 // Findings of a dry run as sentences, which name the files that they are about, and count the devices that a
-// release has no file for; and the sentence that confirms an offer to many devices.
+// release has no file for.
 
-import { type Effect, type Finding, type Reaching, reachedBy } from '../../contract/dry-run.ts';
+import type { Effect, Finding } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { platformName, wordFor } from '../../contract/text.ts';
 import { decodedFileName } from '../../domain/decision/artifact/artifact-format.ts';
@@ -119,23 +119,4 @@ export function findingSentences(
 function targetText(platform: string, arch: string | null): string {
   const name = platformName(platform);
   return arch === null ? name : `${name} (${arch})`;
-}
-
-/** Number of devices above which an offer needs a confirmation. */
-const MANY_DEVICES = 1000;
-
-/**
- * Returns what a person confirms before a change; undefined for one that reaches at most half of the
- * channel's devices and at most 1,000. The effect of an undefined change is not known.
- */
-export function sureText(change: Reaching | undefined): string | undefined {
-  if (change === undefined) {
-    return 'I understand: how many devices are offered it is not known, and this cannot be taken back.';
-  }
-  const reached = reachedBy(change);
-  if (reached <= MANY_DEVICES && reached * 2 <= change.effect.devices) return undefined;
-  return (
-    `I understand: ${countText(reached, 'more device is', 'more devices are')} offered it now, and ` +
-    'this cannot be taken back.'
-  );
 }

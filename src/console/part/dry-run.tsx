@@ -6,19 +6,17 @@ import { useState } from 'preact/hooks';
 import {
   type DryRunAnswer,
   type Reaching,
-  type RunnerEffect,
   reachedBy,
   type ServingDryRunAnswer,
 } from '../../contract/dry-run.ts';
 import type { Artifact } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
-import { stayText } from '../format/decision-text.ts';
-import { countText, numberText, percentText } from '../format/figure-text.ts';
+import { offersText, type StressedText, sureText, waysText } from '../format/dry-run-text.ts';
+import { countText, numberText } from '../format/figure-text.ts';
 import {
   type FindingSentence,
   findingSentence,
   findingSentences,
-  sureText,
 } from '../format/finding-sentence.ts';
 import { type Asked, useAsked } from '../hook/use-action.ts';
 import { Badge } from './badge.tsx';
@@ -97,9 +95,6 @@ function EffectView({ dryRun }: { dryRun: ReleaseDryRunAnswer }) {
   );
 }
 
-/** Maximum number of rows for devices that leave a release; the rest is summed. */
-const RUNNER_ROWS_MAX = 8;
-
 /** Effect of a change. `isAboutRunners`: shows which release the devices get that run the present one. */
 export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: boolean }) {
   const { dryRun, isAboutRunners = false } = props;
@@ -126,79 +121,38 @@ export function ServingEffect(props: { dryRun: ServingDryRun; isAboutRunners?: b
   );
 }
 
-function Offers({ said: { release, effect } }: { said: ServingDryRunAnswer }) {
-  const { devices, isEstimate, lose, moves } = effect;
-  const about = isEstimate ? '≈ ' : '';
-  if (devices === 0) return <NoDevices />;
-  const reached = reachedBy({ release, effect });
-  const others = moves.reduce((sum, move) => sum + move.devices, 0) - reached - lose;
-  const parts = [
-    ...(reached > 0
-      ? [`${about}${countText(reached, 'more device')} will be offered ${release.version}`]
-      : []),
-    ...(others > 0
-      ? [`${about}${countText(others, 'device')} will be offered another release`]
-      : []),
-    ...(lose > 0
-      ? [`${about}${countText(lose, 'device')} will no longer be offered an update`]
-      : []),
-  ];
-  if (parts.length === 0) {
-    return (
-      <p>
-        No device is waiting for it: nothing changes for the {countText(devices, 'device')} seen in
-        the last 30 days.
-      </p>
-    );
-  }
+function Offers({ said }: { said: ServingDryRunAnswer }) {
+  return said.effect.devices === 0 ? <NoDevices /> : <Stressed {...offersText(said)} />;
+}
+
+function Ways({ said }: { said: ServingDryRunAnswer }) {
+  const { rows, rest, ...sentence } = waysText(said);
   return (
-    <p>
-      {reached > 0 && `At ${percentText(release.rolloutPct)}, `}
-      <strong>{parts.join(', ')}</strong>, of {numberText(devices)} seen in the last 30 days.
-    </p>
+    <>
+      <Stressed {...sentence} />
+      {rows.length > 0 && (
+        <ul class="stack tight" aria-label="Where they go">
+          {rows.map(({ from, text, to }) => (
+            <li key={`${from} ${text} ${to}`}>
+              <span class="code">{from}</span>
+              {text}
+              {to !== null && <span class="code">{to}</span>}
+            </li>
+          ))}
+          {rest !== null && <li>{rest}</li>}
+        </ul>
+      )}
+    </>
   );
 }
 
-function Ways({ said: { release, effect, runners } }: { said: ServingDryRunAnswer }) {
-  const count = (rows: readonly RunnerEffect[]) => rows.reduce((sum, row) => sum + row.devices, 0);
-  const about = effect.isEstimate ? '≈ ' : '';
-  const staying = runners.filter(({ to }) => to === null);
-  if (runners.length === 0) {
-    return <p>No device that was seen in the last 30 days runs {release.version}.</p>;
-  }
+function Stressed({ before, what, after }: StressedText) {
   return (
-    <>
-      <p>
-        {about}
-        <strong>{countText(count(runners), 'device runs', 'devices run')}</strong> it. {about}
-        {numberText(count(runners) - count(staying))} go to another release, {about}
-        {numberText(count(staying))} stay.
-      </p>
-      <ul class="stack tight" aria-label="Where they go">
-        {runners.slice(0, RUNNER_ROWS_MAX).map((row) => (
-          <li key={JSON.stringify(row)}>
-            <span class="code">
-              {row.arch === null ? row.platform : `${row.platform}/${row.arch}`}
-            </span>
-            : {about}
-            {numberText(row.devices)}{' '}
-            {row.to === null ? (
-              <>stay: {stayText(row.reason)}</>
-            ) : (
-              <>
-                → <span class="code">{row.to}</span>
-              </>
-            )}
-          </li>
-        ))}
-        {runners.length > RUNNER_ROWS_MAX && (
-          <li>
-            and {about}
-            {countText(count(runners.slice(RUNNER_ROWS_MAX)), 'device')} more
-          </li>
-        )}
-      </ul>
-    </>
+    <p>
+      {before}
+      {what !== '' && <strong>{what}</strong>}
+      {after}
+    </p>
   );
 }
 

@@ -6,7 +6,8 @@ import {
   ARTIFACT_FORMATS,
   decodedFileName,
 } from '../../domain/decision/artifact/artifact-format.ts';
-import { Field, type FieldError, type FieldOfForm, TextArea } from '../form/field.tsx';
+import { Field, type FieldOfForm, TextArea } from '../form/field.tsx';
+import type { FieldError } from '../form/field-error.ts';
 import { CrossButton, SmallButton } from '../form/small-button.tsx';
 import {
   type ArtifactDraft,
