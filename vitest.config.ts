@@ -36,7 +36,7 @@ const LONGEST = [
   ...['store/ledger/ledger', 'service/settings', 'service/check-ins'],
   ...['service/embedded', 'service/admin-address', 'service/documents', 'service/monitoring'],
   ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],
-  ...['browser/pages', 'browser/finding', 'browser/oidc-sign-in', 'browser/confirming'],
+  ...['browser/pages', 'browser/finding', 'browser/oidc-sign-in', 'browser/publishing'],
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],
   ...['faults/rollout-plans', 'faults/pglite-database', 'faults/notifications'],
   ...['faults/check-in-faults', 'faults/stop', 'faults/static-stability', 'faults/backup'],

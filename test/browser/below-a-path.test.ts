@@ -1,7 +1,6 @@
 // Tests a service whose public address has a path, which nginx takes off as docs/operating/proxy.md says:
 // what people see and do in the console, and what devices and programs get.
 
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOwnNode } from '../support/backend.ts';
 import { openTab, type Tab } from '../support/browser.ts';
@@ -9,6 +8,7 @@ import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { Hands } from '../support/hands.ts';
 import { type CacheFront, findNginx, startNginxBelowPath } from '../support/nginx-front.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
@@ -29,7 +29,6 @@ describe.skipIf(isMissing)(
       let tenant: Tenant;
       let person: Person;
       let tab: Tab;
-      let page: Page;
       /** The public address: devices and people know no other. */
       let base: string;
 
@@ -47,7 +46,6 @@ describe.skipIf(isMissing)(
         await publish(node, tenant, '1.1.0');
         person = await member(node, tenant.org, 'owner', 'Olga');
         tab = await openTab(browser(), node);
-        page = tab.page;
       });
       afterAll(async () => {
         await tab?.close();
@@ -55,93 +53,71 @@ describe.skipIf(isMissing)(
         await Promise.all([node?.dispose(), provider?.stop()]);
       });
 
-      const heading = (name: string) => page.getByRole('heading', { name, exact: true }).first();
-      const place = () => new URL(page.url()).pathname;
-
-      it('the console signs a person in, and stays below the path', async () => {
+      it('the console signs people in, works and leads back below the path, with every link in it', async () => {
+        const { page, context } = tab;
+        const at = new Hands(page);
+        const arrives = (name: string) => at.heading(name).first().waitFor();
+        const place = () => new URL(page.url()).pathname;
+        const fleet = `/console/apps/${tenant.app}/fleet`;
         await page.goto(`${base}/`);
-        await heading('Sign in').waitFor();
+        await arrives('Sign in');
         expect(place()).toBe('/updates/console');
-        await page.getByLabel('Email').fill(person.email);
-        await page.getByLabel('Password').fill(PASSWORD);
-        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-        await heading('Apps').waitFor();
+        await at.fill({ Email: person.email, Password: PASSWORD });
+        await at.press('Sign in');
+        await arrives('Apps');
         expect(place()).toBe('/updates/console/apps');
-        const cookies = await tab.context.cookies();
-        const session = cookies.find(({ name }) => name === 'sluice_session');
-        expect(session?.path).toBe('/updates/console');
+        const session = async () =>
+          (await context.cookies()).find(({ name }) => name === 'sluice_session');
+        expect((await session())?.path).toBe('/updates/console');
         await page.locator(`a[href="/updates/console/apps/${tenant.app}"]`).click();
-        await page.getByRole('link', { name: 'Fleet', exact: true }).click();
-        await heading('Fleet').waitFor();
-        expect(place()).toBe(`/updates/console/apps/${tenant.app}/fleet`);
-        expect(await tab.complaints()).toEqual([]);
-      });
+        await at.follow('Fleet');
+        await arrives('Fleet');
+        expect(place()).toBe(`/updates${fleet}`);
 
-      it('its live feed shows what asks through the proxy', async () => {
-        const device = `live-${randomId()}`;
-        const live = page.getByRole('region', { name: 'Live' });
-        await eventually('the feed is open, and tells a check-in', async () => {
+        // A deep link is the same page after a reload, also with a slash in an id.
+        const device = `rack/7-${randomId()}`;
+        const live = at.region('Live');
+        await eventually('the live feed is open, and tells a check-in', async () => {
           await check({ url: base }, tenant, '1.0.0', { device });
           await tab.pass(2000);
-          return live.getByRole('link', { name: device }).first().isVisible();
+          return live.link(new RegExp(device)).first().isVisible();
         });
-        expect(await tab.complaints()).toEqual([]);
-      });
-
-      it('a deep link is the same page after a reload, also with a slash in an id', async () => {
-        const device = `rack/7-${randomId()}`;
-        await check({ url: base }, tenant, '1.0.0', { device });
-        const path = `/updates/console/apps/${tenant.app}/devices/${encodeURIComponent(device)}`;
-        await page.goto(base + path.slice('/updates'.length));
+        const path = `/console/apps/${tenant.app}/devices/${encodeURIComponent(device)}`;
+        await page.goto(base + path);
         await eventually('the device is on record', async () => {
           await page.reload();
           await page.locator('h1').first().waitFor();
           return page.getByText('1.0.0').first().isVisible();
         });
-        expect(place()).toBe(path);
+        expect(place()).toBe(`/updates${path}`);
         expect(await page.locator('h1').first().textContent()).toContain(device);
-        expect(await tab.complaints()).toEqual([]);
-      });
 
-      it('the reference of the API is there, and names the public address', async () => {
-        await page.goto(`${base}/console/apps`);
-        await heading('Apps').waitFor();
-        await page
-          .getByRole('button', { name: 'Help' })
-          .or(page.getByLabel('Help'))
-          .first()
-          .click();
-        const opened = page.context().waitForEvent('page');
-        await page.getByRole('link', { name: 'Reference of the API' }).click();
+        await page.locator('summary[aria-label="Help"]').click();
+        const opened = context.waitForEvent('page');
+        await at.follow('Reference of the API');
         const reference = await opened;
         await reference.getByText('checkForUpdate').first().waitFor();
         await reference.close();
         const document = await (await fetch(`${base}/api/v1/openapi.json`)).json();
         expect((document as { servers: { url: string }[] }).servers[0]?.url).toBe(base);
-        expect(await tab.complaints()).toEqual([]);
-      });
 
-      it('signing out ends it, and the provider leads back to the page that was asked for', async () => {
         await page.goto(`${base}/console/settings/account`);
         await page.locator('summary[aria-label="Account"]').click();
-        await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-        await heading('Sign in').waitFor();
-        expect((await tab.context.cookies()).map(({ name }) => name)).not.toContain(
-          'sluice_session',
-        );
+        await at.press('Sign out');
+        await arrives('Sign in');
+        expect(await session()).toBeUndefined();
         const sub = randomId();
-        provider.present = {
-          ...{ sub, email: `${sub}@example.com`, email_verified: true, name: 'Ron' },
-          groups: ['readers'],
-        };
-        await page.goto(`${base}/console/apps/${tenant.app}/fleet`);
-        await page.getByRole('button', { name: 'Sign in with Example ID' }).click();
-        await heading('Fleet').waitFor();
-        expect(place()).toBe(`/updates/console/apps/${tenant.app}/fleet`);
+        const email = `${sub}@example.com`;
+        const ron = { sub, email, email_verified: true, name: 'Ron', groups: ['readers'] };
+        provider.present = ron;
+        await page.goto(base + fleet);
+        await at.press('Sign in with Example ID');
+        await arrives('Fleet');
+        expect(place()).toBe(`/updates${fleet}`);
         expect(await tab.complaints()).toEqual([]);
       });
 
-      it('devices, feeds and the command reach the service below it', async () => {
+      it('devices, feeds, the command and an edge reach the service below it', async () => {
         expect((await check({ url: base }, tenant, '1.0.0')).body?.version).toBe('1.1.0');
         const feed = await send({ url: base }, 'GET', `/feed/${tenant.app}/stable/rss.xml`);
         expect(feed.text).toContain(`<link>${base}/feed/${tenant.app}/stable`);
@@ -149,9 +125,6 @@ describe.skipIf(isMissing)(
           ...{ SLUICE_URL: base, ADMIN_TOKEN },
         });
         expect([list.stderr, list.stdout]).toEqual(['', expect.stringContaining(tenant.app)]);
-      });
-
-      it('an edge follows the service below it', async () => {
         const edge = await startEdge(base, (await makeEdgeToken(node)).secret);
         try {
           expect((await check(edge, tenant, '1.0.0')).body?.version).toBe('1.1.0');

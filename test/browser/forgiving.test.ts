@@ -1,59 +1,86 @@
-// Tests that the console loses nothing that somebody has filled in, says what is wrong where it is wrong, and
-// stops saying so once it is put right.
+// The console loses nothing that somebody has filled in, whatever closes a dialog, ends a session or breaks
+// the connection meanwhile.
 
-import type { Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Tab, visit } from '../support/browser.ts';
+import { visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { goOn, toStep } from '../support/dialog-steps.ts';
+import { toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
+import { gone, type Hands } from '../support/hands.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
-import { PASSWORD, type Person } from '../support/person.ts';
+import { PASSWORD } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { publish, type Tenant } from '../support/tenant.ts';
+import { publish } from '../support/tenant.ts';
 
 /** Longest time between two polls of the pages that are opened here. */
 const POLL_MS = 15_000;
 
 describeInBrowser('forms at the console', (browser) => {
   const node = sharedNode();
-  let tab: Tab;
-  let page: Page;
-  let tenant: Tenant;
-  let owner: Person;
-  eachOwnerTab(browser, node, (opened) => {
-    ({ tab, page, tenant, owner } = opened);
-  });
+  const opened = eachOwnerTab(browser, node);
 
-  async function beginRelease(version: string) {
-    await page.getByRole('button', { name: 'Publish release' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Publish to stable' });
-    await dialog.getByLabel('Version').fill(version);
-    return dialog;
+  async function beginRelease(): Promise<Hands<Locator>> {
+    const { at } = opened();
+    await at.press('Publish release');
+    await at.dialog('Publish to stable').fill('Version', '7.0.0');
+    return at.dialog('Publish to stable');
   }
 
-  it('the end of the session asks to sign in over the page, and what was filled in is still there', async () => {
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    const dialog = await beginRelease('7.0.0');
-    await tab.context.clearCookies();
-    const again = page.getByRole('dialog', { name: 'Sign in again' });
-    await tab.soon(again);
+  it('nothing that was filled in, and no secret, is thrown away without a question, which is in sight', async () => {
+    const { at, page } = opened();
+    const question = 'Discard what you entered?';
+    const back = () => page.evaluate('history.back()');
+    await page.setViewportSize({ width: 1280, height: 360 });
+    await visit(page, '/console/apps');
+    await at.link('stable').first().click();
+    await at.press('Publish release');
+    await at.dialog('Publish to stable').field('Version').waitFor();
+    await at.dialog().escape();
+    const dialog = await beginRelease();
+    for (const leave of [
+      () => page.keyboard.press('Escape'),
+      () => dialog.press('Cancel'),
+      () => dialog.press('Close'),
+      back,
+    ]) {
+      await dialog.button('Cancel').scrollIntoViewIfNeeded();
+      await leave();
+      const asked = dialog.place.getByRole('alert').getByText(question);
+      await asked.waitFor();
+      for (const shown of [asked, dialog.button('Keep editing')]) {
+        const isOnTop = await shown.evaluate((element) => {
+          const { left, top } = element.getBoundingClientRect();
+          return element.contains(element.ownerDocument.elementFromPoint(left + 4, top + 4));
+        });
+        expect(isOnTop).toBe(true);
+      }
+      // The question has the focus, so Enter stays.
+      await page.keyboard.press('Enter');
+      await asked.waitFor({ state: 'detached' });
+    }
+    expect(await dialog.field('Version').inputValue()).toBe('7.0.0');
+    await back();
+    await dialog.send('Discard');
+    await back();
+    await page.getByRole('heading', { name: 'Apps' }).waitFor();
+
+    await visit(page, '/console/settings/keys');
+    await at.press('Create key');
+    await at.dialog().fill('Name', 'ci-2');
+    await at.dialog().press('Create key');
+    const minted = at.dialog('Key created');
+    await minted.place.waitFor();
     await page.keyboard.press('Escape');
-    await again.getByLabel('Email').fill(owner.email);
-    await again.getByLabel('Password').fill('not the password');
-    await page.keyboard.press('Enter');
-    await again.getByRole('alert').waitFor();
-    await again.getByLabel('Password').fill(PASSWORD);
-    await page.keyboard.press('Enter');
-    await again.waitFor({ state: 'detached' });
-    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
-    await toStep(dialog, 'Review');
-    await dialog.getByRole('button', { name: 'Publish', exact: false }).waitFor();
+    await minted.reads('Is the key copied?');
+    await minted.place.locator('.secret-text').waitFor();
+    await minted.send('Done');
   });
 
-  it('a refusal of what was asked before does not end the session that was begun after it', async () => {
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    const dialog = await beginRelease('7.0.0');
+  it('the end of the session asks to sign in over the page, once, and what was filled in is still there', async () => {
+    const { at, page, tab, owner, open } = opened();
+    await open('/stable');
+    const dialog = await beginRelease();
     const held: (() => Promise<void>)[] = [];
     await page.route('**/console/api/**', async (route) => {
       if (route.request().method() !== 'GET') return route.continue();
@@ -64,72 +91,32 @@ describeInBrowser('forms at the console', (browser) => {
       await route.fulfill({ response }).catch(() => undefined);
     });
     await tab.context.clearCookies();
-    const again = page.getByRole('dialog', { name: 'Sign in again' });
-    await tab.soon(again);
+    const again = at.dialog('Sign in again');
+    await tab.soon(again.place);
     await eventually('more are refused', async () => {
       if (held.length < 2) await tab.pass(POLL_MS);
       return held.length > 1;
     });
-    await again.getByLabel('Email').fill(owner.email);
-    await again.getByLabel('Password').fill(PASSWORD);
-    await page.keyboard.press('Enter');
-    await again.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await again.fill('Email', owner.email);
+    await again.enter('Password', 'not the password');
+    await again.place.getByRole('alert').waitFor();
+    await again.enter('Password', PASSWORD);
+    await gone(again);
     for (const arrive of held.slice(1)) await arrive();
-    // An answer that arrives behind them.
+    // An answer that arrives behind them: a refusal of what was asked before does not end the new session.
     await page.evaluate("fetch('/console/api/session').then((answer) => answer.text())");
-    expect(await again.count()).toBe(0);
-    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
-  });
-
-  it('the end of the session shows the sign-in page when nothing is filled in', async () => {
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    await tab.context.clearCookies();
-    await tab.soon(page.getByRole('heading', { name: 'Sign in', exact: true }));
-    expect(await page.getByRole('dialog').count()).toBe(0);
-  });
-
-  it('going back asks before it throws away what was filled in', async () => {
-    await visit(page, '/console/apps');
-    await page.getByRole('link', { name: 'stable' }).first().click();
-    const dialog = await beginRelease('7.0.0');
-    await page.evaluate('history.back()');
-    await dialog.getByText('Discard what you entered?').waitFor();
-    await dialog.getByRole('button', { name: 'Keep editing' }).click();
-    expect(await dialog.getByLabel('Version').inputValue()).toBe('7.0.0');
-    await page.evaluate('history.back()');
-    await dialog.getByRole('button', { name: 'Discard' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await page.evaluate('history.back()');
-    await page.getByRole('heading', { name: 'Apps' }).waitFor();
-  });
-
-  it('a refused field says why, is marked and focused, until it is changed', async () => {
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    const dialog = await beginRelease('7.0.0');
-    await dialog.getByRole('button', { name: 'Add an artifact' }).click();
-    // The first row is empty: it is not sent, and the refusal is about the second one.
-    await dialog.getByLabel('Platform').nth(1).fill('darwin');
-    const url = dialog.getByLabel('URL').nth(1);
-    await url.fill('ftp://x.example/a.zip');
-    await toStep(dialog, 'How fast');
-    await goOn(dialog);
-    await dialog.getByRole('alert').getByText('Must be an absolute http(s) URL').waitFor();
-    expect(await url.getAttribute('aria-invalid')).toBe('true');
-    expect(await url.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
-    expect(await dialog.getByText('artifacts.0.url').count()).toBe(0);
-    await url.fill('https://x.example/a.zip');
-    await dialog.getByRole('alert').waitFor({ state: 'detached' });
-    expect(await url.getAttribute('aria-invalid')).toBeNull();
+    expect(await again.place.count()).toBe(0);
+    expect(await dialog.field('Version').inputValue()).toBe('7.0.0');
+    await toStep(dialog.place, 'Review');
+    await dialog.button(/^Publish/).waitFor();
   });
 
   it('an outage is said once for the whole page, and is over on all of it at once', async () => {
+    const { at, page, tab, tenant, open } = opened();
     await publish(node, tenant, '1.0.0');
-    await visit(page, `/console/apps/${tenant.app}/fleet`);
-    await page
-      .getByRole('button', { name: 'Account' })
-      .or(page.getByLabel('Account'))
-      .first()
-      .click();
+    await open('/fleet');
+    await page.locator('summary[aria-label="Account"]').click();
     await page.route('**/console/api/**', (route) => route.abort());
     await tab.soon(page.getByRole('alert').getByText('cannot be reached'));
     for (let poll = 0; poll < 3; poll += 1) {
@@ -140,7 +127,7 @@ describeInBrowser('forms at the console', (browser) => {
     // An answer that was on its way ends the outage for a moment: the next poll finds it again.
     await tab.soon(page.getByText('cannot be reached').first());
     expect(await page.getByText('cannot be reached').count()).toBe(1);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await at.press('Sign out');
     await expect.poll(() => page.getByText('cannot be reached').count()).toBe(2);
     await page.unroute('**/console/api/**');
     await tab.soon(page.getByText('cannot be reached'), 'detached');

@@ -1,135 +1,105 @@
-// Manages destinations of notifications in the browser: adds one, whose secret is shown once; tests it; reads
-// what became of the messages; and turns it off.
+// Destinations of notifications in the browser: one is added, whose secret is shown once, tested, changed,
+// turned off and removed; and what became of the messages is read.
 
-import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { openTab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
+import { Hands } from '../support/hands.ts';
+import { eachOwnerTab } from '../support/owner-tab.ts';
 import { member } from '../support/person.ts';
 import { type Receiver, SHARED_RECEIVER, startReceiver } from '../support/receiver.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { publish } from '../support/tenant.ts';
 
 const PATH = '/console/settings/notifications';
+const NOBODY = 'Nobody is told what happens here';
 
 describeInBrowser('notifications at the console', (browser) => {
   const node = sharedNode();
-  let opened: OwnerTab;
-  let page: Page;
+  const opened = eachOwnerTab(browser, node);
   let receiver: Receiver;
-  eachOwnerTab(browser, node, (tab) => {
-    opened = tab;
-    page = tab.page;
-  });
   beforeAll(async () => {
     receiver = await startReceiver(SHARED_RECEIVER);
   });
   afterAll(() => receiver?.close());
 
-  const button = (name: string | RegExp, within: Page | Locator = page) =>
-    within.getByRole('button', { name });
-  const card = (name = 'Ops') => page.getByRole('region', { name, exact: true });
-  const row = (name: RegExp) => card().getByRole('row', { name });
-
-  /** Adds a destination that is told what happens to releases; returns its secret. */
-  async function add(url = receiver.url): Promise<string> {
+  it('a destination is added with what is wrong at its field, tested, changed, turned off and on, and removed', async () => {
+    const { at, page, tab, tenant } = opened();
     await visit(page, PATH);
-    await button('Add a destination…').click();
-    const dialog = page.getByRole('dialog', { name: 'Add a destination' });
-    await dialog.getByLabel('Name').fill('Ops');
-    await dialog.getByLabel('Address').fill(url);
-    await dialog.getByLabel('Add an event').fill('release.*');
-    await page.keyboard.press('Enter');
-    await button('Add destination', dialog).click();
-    await page.getByRole('dialog', { name: 'Secret of Ops' }).waitFor();
-    const secret = (await page.locator('.secret-text').textContent()) ?? '';
-    await button('Done').click();
-    return secret;
-  }
-
-  it('a destination is added: what is wrong is said at its field, and its secret is shown once', async () => {
-    await visit(page, PATH);
-    await page.getByText('Nobody is told what happens here').waitFor();
-    await button('Add a destination…').click();
-    const dialog = page.getByRole('dialog', { name: 'Add a destination' });
-    await dialog.getByLabel('Name').fill('Ops');
-    const address = dialog.getByLabel('Address');
-    await address.fill('https://127.0.0.1/hook');
-    await button('Add destination', dialog).click();
-    const refusal = dialog.getByRole('alert');
+    await at.reads(NOBODY);
+    const dialog = await at.opens('Add a destination…', 'Add a destination');
+    await dialog.fill({ Name: 'Ops', Address: 'https://127.0.0.1/hook' });
+    await dialog.press('Add destination');
+    const refusal = dialog.place.getByRole('alert');
     await refusal.waitFor();
-    expect(await address.getAttribute('aria-invalid')).toBe('true');
+    expect(await dialog.field('Address').getAttribute('aria-invalid')).toBe('true');
     expect(await faultsOn(page)).toEqual([]);
-    await address.fill(receiver.url);
+    await dialog.fill('Address', receiver.url);
     await refusal.waitFor({ state: 'detached' });
-    await dialog.getByLabel('Add an event').fill('release.exploded');
-    await page.keyboard.press('Enter');
-    expect(await button('Add destination', dialog).isDisabled()).toBe(true);
-    await button('Remove release.exploded', dialog).click();
-    await button('Add destination', dialog).click();
+    await dialog.enter('Add an event', 'release.exploded');
+    expect(await dialog.button('Add destination').isDisabled()).toBe(true);
+    await dialog.press('Remove release.exploded', 'Add destination');
+    await at.dialog('Secret of Ops').place.waitFor();
     const secret = page.locator('.secret-text');
-    await secret.waitFor();
-    expect(await secret.textContent()).toMatch(/^whsec_/);
-    await button('Done').click();
-    await card().getByText('Everything, of all apps').waitFor();
+    receiver.secret = (await secret.textContent()) ?? '';
+    expect(receiver.secret).toMatch(/^whsec_/);
+    await at.press('Done');
+    await at.region('Ops').reads('Everything, of all apps');
     await page.reload();
-    await card().waitFor();
+    await at.region('Ops').place.waitFor();
     expect(await page.content()).not.toContain('whsec_');
-  });
 
-  it('a test arrives signed, and what fails is listed with its answer and sent again', async () => {
-    receiver.secret = await add();
-    await button('Send a test Ops').click();
-    await opened.tab.soon(row(/^test delivered .*Answered 204/));
+    // A test arrives signed, and what fails is listed with its answer and sent again.
+    await at.press('Change… Ops');
+    await at.dialog('Change Ops').enter('Add an event', 'release.*');
+    await at.dialog('Change Ops').press('Save');
+    await at.region('Ops').reads('release.*, of all apps');
+    const row = (name: RegExp) => at.region('Ops').row(name);
+    await at.press('Send a test Ops');
+    await tab.soon(row(/^test delivered .*Answered 204/));
     expect(receiver.received.at(-1)).toMatchObject({ type: 'test' });
     receiver.answer = (response) => response.writeHead(503).end('the kitchen is closed');
-    await publish(node, opened.tenant, '1.0.0');
+    await publish(node, tenant, '1.0.0');
     const failed = row(/^release\.published waiting .*Answered 503: the kitchen is closed/);
-    await opened.tab.soon(failed);
+    await tab.soon(failed);
     expect(await failed.textContent()).toMatch(/\d ms.*(?:within a minute|in \d+ minutes?)/);
     expect(await faultsOn(page)).toEqual([]);
     receiver.answer = (response) => response.writeHead(204).end();
     // The service tries by itself as well.
-    await button('Send again', row(/^release\.published/)).click();
-    await opened.tab.soon(row(/^release\.published delivered .*Answered 204/));
+    await row(/^release\.published/)
+      .getByRole('button', { name: 'Send again' })
+      .click();
+    await tab.soon(row(/^release\.published delivered .*Answered 204/));
+
+    await at.press('Change… Ops');
+    await at.dialog('Change Ops').fill('Name', 'Night shift');
+    await at.dialog('Change Ops').press('Save');
+    const card = at.region('Night shift');
+    await card.reads('release.*, of all apps');
+    await at.press(/^New secret/, 'Make new secret');
+    await secret.waitFor();
+    await at.press('Done', /^Turn off/);
+    await at.dialog().press('Turn off');
+    await card.reads('A person turned it off');
+    expect(await at.button(/^Send a test/).count()).toBe(0);
+    await at.press(/^Turn on/);
+    await card.place.getByText('On', { exact: true }).waitFor();
+    await at.press(/^Remove/, 'Remove destination');
+    await at.reads(NOBODY);
   });
 
-  it('it is changed, gets another secret, is turned off and on, and removed', async () => {
-    await add();
-    await button('Change… Ops').click();
-    const dialog = page.getByRole('dialog', { name: 'Change Ops' });
-    await dialog.getByLabel('Name').fill('Night shift');
-    await button('Save', dialog).click();
-    await card('Night shift').getByText('release.*, of all apps').waitFor();
-    await button(/^New secret/).click();
-    await button('Make new secret').click();
-    await page.locator('.secret-text').waitFor();
-    await button('Done').click();
-    await button(/^Turn off/).click();
-    await button('Turn off', page.getByRole('dialog')).click();
-    await card('Night shift').getByText('A person turned it off').waitFor();
-    expect(await button(/^Send a test/).count()).toBe(0);
-    await button(/^Turn on/).click();
-    await card('Night shift').getByText('On', { exact: true }).waitFor();
-    await button(/^Remove/).click();
-    await button('Remove destination').click();
-    await page.getByText('Nobody is told what happens here').waitFor();
-  });
-
-  it('who is no owner learns who decides, and asks for nothing', async () => {
-    const { token } = await member(node, opened.tenant.org, 'publisher');
+  it('who is no owner learns who decides, and a recipient confirms by a button alone', async () => {
+    const { at, page, tenant } = opened();
+    const { token } = await member(node, tenant.org, 'publisher');
     const tab = await openTab(browser(), node, { token });
     const asked: string[] = [];
     tab.page.on('request', (request) => asked.push(request.url()));
     await visit(tab.page, PATH);
-    await tab.page.getByText('Owners choose who is told what happens here.').waitFor();
+    await new Hands(tab.page).reads('Owners choose who is told what happens here.');
     expect(asked.filter((url) => url.includes('/destinations'))).toEqual([]);
     await tab.close();
-  });
 
-  it('the page of a link to a recipient confirms by its button alone, and stops the mails', async () => {
     const offer = { organization: { id: 'org_1', name: 'Acme' }, to: 'ops@example.com' };
     const answers: unknown[] = [];
     await page.route('**/console/api/confirmation*', (route) => {
@@ -140,13 +110,13 @@ describeInBrowser('notifications at the console', (browser) => {
       return route.fulfill({ json: isAnswer ? {} : { ...offer, isConfirmed } });
     });
     await visit(page, '/console/confirmation/token-of-a-mail');
-    await page.getByText('wants to mail its notifications to').waitFor();
+    await at.reads('wants to mail its notifications to');
     expect(answers).toEqual([]);
     expect(await faultsOn(page)).toEqual([]);
-    await button('Confirm').click();
-    await page.getByText('mails its notifications to').waitFor();
-    await button('Stop these mails').click();
-    await page.getByText('You get no mails.').waitFor();
+    await at.press('Confirm');
+    await at.reads('mails its notifications to');
+    await at.press('Stop these mails');
+    await at.reads('You get no mails.');
     expect(answers).toEqual([
       { token: 'token-of-a-mail', wanted: true },
       { token: 'token-of-a-mail', wanted: false },

@@ -1,5 +1,5 @@
-// Tests the sign-in with an OpenID Connect provider as a person sees it: the button, the page that was asked
-// for, the proof of an account, the words for a refusal, and the way out.
+// The sign-in with an OpenID Connect provider as people see it: on a fresh service, with an account of
+// before, with the role of a group, and the words for a refusal.
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -8,41 +8,49 @@ import { startOwnNode } from '../support/backend.ts';
 import { openTab, type Tab } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { freePort } from '../support/free-port.ts';
-import type { ServingNode } from '../support/node.ts';
+import { Hands } from '../support/hands.ts';
+import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { member, PASSWORD } from '../support/person.ts';
 import { createTenant, randomId, type Tenant } from '../support/tenant.ts';
 
+const SIGN_IN = 'Sign in with Example ID';
+const STALE = '/console/api/oidc/callback?state=other&code=other';
+
 describeInBrowser('sign-in with a provider at the console', (browser) => {
   let node: ServingNode;
   let provider: TestProvider;
-  let tenant: Tenant;
   let tab: Tab;
   let page: Page;
+  let at: Hands<Page>;
+  let tenant: Tenant;
   beforeAll(async () => {
     const port = await freePort();
-    provider = await startOidcProvider([`http://127.0.0.1:${port}`]);
-    const settings = { PORT: String(port), ADMIN_URL: `http://127.0.0.1:${port}` };
-    // By its name, which no other organization of this node has.
-    const roles = { readers: { organization: 'Test', role: 'viewer' } };
-    node = await startOwnNode({ ...settings, ...provider.settings(roles) });
-    tenant = await createTenant(node);
-    await member(node, tenant.org, 'owner');
+    const url = `http://127.0.0.1:${port}`;
+    provider = await startOidcProvider([url]);
+    // By their names, which no other organizations of this node have.
+    const roles = {
+      admins: { organization: 'Acme', role: 'owner' },
+      readers: { organization: 'Test', role: 'viewer' },
+    };
+    const settings = { PORT: String(port), ADMIN_URL: url, ...provider.settings(roles) };
+    node = await startOwnNode(settings);
   });
   afterAll(async () => {
     await tab?.close();
     await Promise.all([node?.dispose(), provider?.stop()]);
   });
 
-  async function open(theme: 'light' | 'dark' = 'light'): Promise<void> {
+  /** Opens a new window at a page. */
+  async function open(path = '/console'): Promise<void> {
     await tab?.close();
-    tab = await openTab(browser(), node, { theme });
+    tab = await openTab(browser(), node);
     page = tab.page;
+    at = new Hands(page);
+    await page.goto(path);
   }
 
-  const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
-  const heading = (name: string) => page.getByRole('heading', { name, exact: true }).first();
-
+  /** Sets who arrives from the provider; returns the email. */
   function arrives(groups: readonly string[] = []): string {
     const sub = randomId();
     const email = `${sub}@example.com`;
@@ -50,50 +58,61 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
     return email;
   }
 
-  it('leads to the page that was asked for, with the role of the group, and out again', async () => {
+  const shows = (heading: string) => at.heading(heading).first().waitFor();
+  const expectSound = async () => expect(await faultsOn(page)).toEqual([]);
+
+  it('a fresh service shows both ways to set it up, and makes who has the admin token the owner', async () => {
+    await open(STALE);
+    await shows('Set up Sluice');
+    await at.reads('This sign-in took too long, was used already');
+    await at.button(SIGN_IN).waitFor();
+    await at.field('Admin token').waitFor();
+    await expectSound();
+    provider.broken = 500;
+    await at.press(SIGN_IN);
+    await at.reads('The sign-in provider cannot be reached');
+    provider.broken = undefined;
+    expect(await tab.complaints()).toEqual([]);
     await open();
-    arrives(['readers']);
-    await page.goto(`/console/apps/${tenant.app}/fleet`);
-    await heading('Sign in').waitFor();
-    expect(await faultsOn(page)).toEqual([]);
-    await press('Sign in with Example ID');
-    await heading('Fleet').waitFor();
-    await page.goto('/console/settings/account');
-    await page.getByText('with Example ID, without a password').waitFor();
-    const sessions = page.getByRole('table', { name: 'Sessions' });
-    await sessions.getByRole('button', { name: /^Sign out/ }).click();
-    await heading('Sign in').waitFor();
-    await page.getByRole('button', { name: 'Sign in with Example ID' }).waitFor();
+    arrives();
+    await at.press(SIGN_IN);
+    await shows('No organization is here yet');
+    await expectSound();
+    await at.fill({ 'Admin token': 'not the token', Organization: 'Acme' });
+    await at.press('Create organization');
+    await at.reads('Not the admin token');
+    await at.fill('Admin token', ADMIN_TOKEN);
+    await at.press('Create organization');
+    await shows('Apps');
     expect(await tab.complaints()).toEqual([]);
   });
 
-  it.each(['light', 'dark'] as const)(
-    'asks once whose the account is, and says why it refuses (%s)',
-    async (theme) => {
-      await open(theme);
-      const email = arrives();
-      const person = await member(node, tenant.org, 'viewer', 'A Person', email);
-      await page.goto('/console/audit');
-      await press('Sign in with Example ID');
-      await heading('Is this account yours?').waitFor();
-      expect(await faultsOn(page)).toEqual([]);
-      await page.getByLabel('Password of the account').fill('not the password');
-      await press('Join my account');
-      await page.getByRole('alert').waitFor();
-      await page.getByLabel('Password of the account').fill(PASSWORD);
-      await press('Join my account');
-      await heading('Audit').waitFor();
-      expect(await person.elsewhere().signIn()).toMatchObject({ status: 200 });
-      await tab.context.clearCookies();
-      await page.goto('/console/api/oidc/callback?state=other&code=other');
-      await page.getByText('This sign-in took too long, was used already').waitFor();
-      expect(await faultsOn(page)).toEqual([]);
-      expect(await tab.complaints()).toEqual([]);
-    },
-  );
-
-  it('shows no form for passwords where they are off', async () => {
+  it('who has no role learns how to get one, and the group of one leads to the page that was asked for', async () => {
+    tenant = await createTenant(node);
     await open();
+    arrives();
+    await shows('Sign in');
+    await at.press(SIGN_IN);
+    await shows('You are in no organization');
+    await at.reads('a role to a group of yours at Example ID');
+    await expectSound();
+    await open();
+    arrives(['admins']);
+    await at.press(SIGN_IN);
+    await shows('Apps');
+    expect(await tab.complaints()).toEqual([]);
+
+    await open(`/console/apps/${tenant.app}/fleet`);
+    arrives(['readers']);
+    await shows('Sign in');
+    await expectSound();
+    await at.press(SIGN_IN);
+    await shows('Fleet');
+    await page.goto('/console/settings/account');
+    await at.reads('with Example ID, without a password');
+    await at.table('Sessions').press(/^Sign out/);
+    await shows('Sign in');
+    // Where passwords are off, there is no form for them.
     await page.route('**/console/api/session', async (route) => {
       const response = await route.fetch();
       const session = (await response.json()) as { signIn: object };
@@ -101,11 +120,30 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
       await route.fulfill({ response, json: { ...session, signIn } });
     });
     await page.goto('/console');
-    await page.getByRole('button', { name: 'Sign in with Example ID' }).waitFor();
-    expect(await page.getByLabel('Password').count()).toBe(0);
-    arrives(['readers']);
-    await press('Sign in with Example ID');
-    await heading('Apps').waitFor();
+    await at.button(SIGN_IN).waitFor();
+    expect(await at.field('Password').count()).toBe(0);
+    await at.press(SIGN_IN);
+    await shows('Apps');
+    expect(await tab.complaints()).toEqual([]);
+  });
+
+  it('an account of before is asked for once, and a refusal says why', async () => {
+    await open('/console/audit');
+    const person = await member(node, tenant.org, 'viewer', 'A Person', arrives());
+    await at.press(SIGN_IN);
+    await shows('Is this account yours?');
+    await expectSound();
+    await at.fill('Password of the account', 'not the password');
+    await at.press('Join my account');
+    await page.getByRole('alert').waitFor();
+    await at.fill('Password of the account', PASSWORD);
+    await at.press('Join my account');
+    await shows('Audit');
+    expect(await person.elsewhere().signIn()).toMatchObject({ status: 200 });
+    await tab.context.clearCookies();
+    await page.goto(STALE);
+    await at.reads('This sign-in took too long, was used already');
+    await expectSound();
     expect(await tab.complaints()).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
+import { gone, Hands } from '../support/hands.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
 
@@ -60,11 +61,13 @@ describeInBrowser('every page of the console', (browser) => {
   let furnished: Furnished;
   let tab: Tab;
   let page: Page;
+  let at: Hands<Page>;
 
   beforeAll(async () => {
     furnished = await furnish(node, HOSTILE);
     tab = await openTab(browser(), node, { token: furnished.owner.token });
     page = tab.page;
+    at = new Hands(page);
   });
   afterAll(() => tab?.close());
 
@@ -165,83 +168,50 @@ describeInBrowser('every page of the console', (browser) => {
     }
   }, 600_000);
 
-  it('has sound steps to publish a release, whatever it is for', async () => {
+  it('has sound steps to publish a release, whatever it is for, in the middle of the screen', async () => {
     await visit(page, place('/stable/1.2.0-rc.1'));
     await chooseMore(page, 'Publish next…');
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Version').fill('4.0.0');
+    await at.dialog().fill('Version', '4.0.0');
     for (const step of ['Who', 'Review']) {
-      await toStep(dialog, step);
+      await toStep(at.dialog().place, step);
       await expectSound(step);
     }
-    await dialog.getByRole('button', { name: 'Cancel' }).click();
-    await dialog.getByRole('button', { name: 'Discard' }).click();
-    await dialog.waitFor({ state: 'detached' });
-  });
-
-  it('shows release notes as text, which are the only markup there is', async () => {
-    for (const index of HOSTILE.notes.keys()) {
-      await visit(page, place(`/stable/0.1.${index}`));
-      await expectSound(`notes ${index}`, tooWideOn);
-      expect(await page.locator(ACTIVE).count(), `notes ${index}`).toBe(0);
-    }
-  });
-
-  it('leads to a device, whatever its id', async () => {
-    for (const name of HOSTILE.names) {
-      const id = name.slice(0, 128);
-      await visit(page, place('/fleet/devices'));
-      await page.getByLabel('Find devices').fill(id);
-      await page.getByRole('button', { name: 'Find' }).click();
-      const table = page.getByRole('table', { name: 'Devices' });
-      // The rows of the list before move when they are replaced.
-      await expect.poll(() => table.getByRole('row').count()).toBe(2);
-      await table.getByRole('link', { name: id, exact: true }).click();
-      await page.getByRole('heading', { name: 'What it would get now' }).waitFor();
-      expect(await page.locator('h1').textContent()).toBe(id);
-      await expectSound(id, tooWideOn);
-    }
-  });
-
-  it('says what a device that was never seen would get, on any screen', async () => {
-    await visit(page, place('/devices/never-seen'));
-    await page.getByLabel('Platform').fill('linux');
-    await page.getByLabel('Architecture').fill('x86_64');
-    await page.getByRole('button', { name: 'Show', exact: true }).click();
-    await page.getByRole('list', { name: 'Releases considered, newest first' }).waitFor();
-    await expectSound('never seen');
-  });
-
-  it('on a phone opens the menu of a release above its bar, and names the keys', async () => {
-    await visit(page, place('/stable/1.0.0'));
-    await page.setViewportSize({ width: 375, height: 740 });
-    await page.locator('summary[aria-label="More"]').click();
-    // What is cut off has no place where a finger could meet it.
-    const isMet = await page.getByRole('button', { name: 'Deprecate…' }).evaluate((item) => {
-      const { left, top, width, height } = item.getBoundingClientRect();
-      const met = item.ownerDocument.elementFromPoint(left + width / 2, top + height / 2);
-      return met === item;
-    });
-    expect(isMet).toBe(true);
-    await page.keyboard.press('Escape');
-    await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Esc', { exact: true }).waitFor();
-    await page.setViewportSize({ width: 1280, height: 900 });
-  });
-
-  it('has its dialogs in the middle of the screen', async () => {
+    await at.dialog().press('Cancel', 'Discard');
+    await gone(at.dialog());
     for (const [path, name] of [
       ['/console/settings/webhooks', 'New secret… GitHub'],
       [place('/stable'), 'Channel settings'],
     ] as const) {
       await visit(page, path);
-      await page.getByRole('button', { name }).click();
-      const box = await page.getByRole('dialog').boundingBox();
+      await at.press(name);
+      const box = await at.dialog().place.boundingBox();
       expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) / 2 - 640), name).toBeLessThan(10);
     }
   });
 
-  it('shows the live feed as text', async () => {
+  it('shows notes, names and the live feed as text, and leads to a device, whatever its id', async () => {
+    for (const index of HOSTILE.notes.keys()) {
+      await visit(page, place(`/stable/0.1.${index}`));
+      await expectSound(`notes ${index}`, tooWideOn);
+      expect(await page.locator(ACTIVE).count(), `notes ${index}`).toBe(0);
+    }
+    for (const name of HOSTILE.names) {
+      const id = name.slice(0, 128);
+      await visit(page, place('/fleet/devices'));
+      await at.fill('Find devices', id);
+      await at.press('Find');
+      // The rows of the list before move when they are replaced.
+      await expect.poll(() => at.table('Devices').row().count()).toBe(2);
+      await at.table('Devices').follow(id);
+      await at.heading('What it would get now').waitFor();
+      expect(await page.locator('h1').textContent()).toBe(id);
+      await expectSound(id, tooWideOn);
+    }
+    await visit(page, place('/devices/never-seen'));
+    await at.fill({ Platform: 'linux', Architecture: 'x86_64' });
+    await at.press('Show');
+    await page.getByRole('list', { name: 'Releases considered, newest first' }).waitFor();
+    await expectSound('never seen');
     await visit(page, place('/fleet'));
     await tab.soon(page.getByText('a second'));
     await furnished.reportAgain();
@@ -249,12 +219,12 @@ describeInBrowser('every page of the console', (browser) => {
     await expectSound('the live feed', tooWideOn);
   });
 
-  it('gives the focus to a dialog, and Escape gives it back to where it was', async () => {
+  it('is used with the keyboard, which dialogs take and give back, and with a finger on a phone', async () => {
     await visit(page, '/console/settings/keys');
-    await page.getByRole('button', { name: 'Create key' }).focus();
+    await at.button('Create key').focus();
     await page.keyboard.press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Create a key' });
-    await dialog.getByLabel('Name').and(page.locator(':focus')).waitFor();
+    const dialog = at.dialog('Create a key');
+    await dialog.field('Name').and(page.locator(':focus')).waitFor();
     for (let press = 0; press < 8; press++) {
       await page.keyboard.press('Tab');
       // Past the dialog's last element comes the browser's own frame, and nothing of the page behind the
@@ -262,12 +232,8 @@ describeInBrowser('every page of the console', (browser) => {
       const focused = "document.activeElement.closest('dialog') ?? document.activeElement";
       expect(await page.evaluate(`(${focused}).tagName`)).toMatch(/^(?:DIALOG|BODY)$/);
     }
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Create key' }).and(page.locator(':focus')).waitFor();
-  });
-
-  it('can be skipped to, and hides and shows a version of the chart, with the keyboard', async () => {
+    await dialog.escape();
+    await at.button('Create key').and(page.locator(':focus')).waitFor();
     await visit(page, place('/fleet'));
     const version = page.locator('.legend').getByRole('button', { name: /^1\.0\.0/ });
     await version.focus();
@@ -280,6 +246,21 @@ describeInBrowser('every page of the console', (browser) => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.locator('#content:focus').waitFor();
+
+    await visit(page, place('/stable/1.0.0'));
+    await page.setViewportSize({ width: 375, height: 740 });
+    await page.locator('summary[aria-label="More"]').click();
+    // What is cut off has no place where a finger could meet it.
+    const isMet = await at.button('Deprecate…').evaluate((item) => {
+      const { left, top, width, height } = item.getBoundingClientRect();
+      const met = item.ownerDocument.elementFromPoint(left + width / 2, top + height / 2);
+      return met === item;
+    });
+    expect(isMet).toBe(true);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    await at.dialog('Keys').place.getByText('Esc', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 900 });
   });
 
   it('before the console is sound as well', async () => {

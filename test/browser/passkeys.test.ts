@@ -1,5 +1,5 @@
-// Tests passkeys in Chromium, with its virtual authenticator: adding one, signing in with it alone and after
-// the password, a copy of it, removing it, and an organization that asks for it.
+// Passkeys in Chromium, with its virtual authenticator: adding one, signing in with it alone and after the
+// password, a copy of it, removing it, and an organization that asks for it.
 
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -8,9 +8,12 @@ import { startOwnNode } from '../support/backend.ts';
 import { addAuthenticator, openTab, type Tab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { freePort } from '../support/free-port.ts';
+import { Hands } from '../support/hands.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person } from '../support/person.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
+
+const ACCOUNT = '/console/settings/account';
 
 describeInBrowser('passkeys at the console', (browser) => {
   let serving: ServingNode;
@@ -19,6 +22,7 @@ describeInBrowser('passkeys at the console', (browser) => {
   let owner: Person;
   let tab: Tab;
   let page: Page;
+  let at: Hands<Page>;
   let devices: CDPSession;
   let authenticatorId: string;
 
@@ -37,6 +41,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     owner = await member(node, tenant.org, 'owner', 'Olga');
     tab = await openTab(browser(), node, { token: owner.token });
     page = tab.page;
+    at = new Hands(page);
     ({ devices, authenticatorId } = await addAuthenticator(page));
     return async () => {
       expect(await tab.complaints()).toEqual([]);
@@ -44,119 +49,110 @@ describeInBrowser('passkeys at the console', (browser) => {
     };
   });
 
-  const button = (name: string | RegExp) => page.getByRole('button', { name });
-  const heading = (name: string) => page.getByRole('heading', { name, exact: true });
-
   async function addPasskey(name: string): Promise<void> {
-    await visit(page, '/console/settings/account');
-    await button('Add a passkey').click();
-    await page.getByRole('dialog').getByLabel('Name').fill(name);
-    await button('Continue').click();
-    await page.getByRole('table', { name: 'Passkeys' }).getByText(name).first().waitFor();
+    await visit(page, ACCOUNT);
+    await at.press('Add a passkey');
+    await at.dialog().fill('Name', name);
+    await at.press('Continue');
+    await at.table('Passkeys').finds(name);
   }
 
   async function signOut(): Promise<void> {
     await tab.context.clearCookies();
     await visit(page, '/console/apps');
-    await heading('Sign in').waitFor();
+    await at.heading('Sign in').waitFor();
   }
 
-  async function fillPassword(): Promise<void> {
-    await page.getByLabel('Email').fill(owner.email);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  async function signIn(): Promise<void> {
+    await at.press('Sign in with a passkey');
+    await at.heading('Apps').waitFor();
   }
 
-  it('one is added, named anew, signs in alone and after the password, and is removed', async () => {
+  async function signInByPassword(): Promise<void> {
+    await at.fill({ Email: owner.email, Password: PASSWORD });
+    await at.press('Sign in');
+    await at.heading('Apps').waitFor();
+  }
+
+  it('one is added, named anew, signs in alone and after the password, and is removed; a copy is refused', async () => {
     await addPasskey('My laptop');
-    await button('Rename My laptop').click();
-    await page.getByRole('dialog').getByLabel('Name').fill('Work laptop');
-    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click();
-    await page.getByRole('table', { name: 'Passkeys' }).getByText('Work laptop').first().waitFor();
-    await signOut();
-    await button('Sign in with a passkey').click();
-    await heading('Apps').waitFor();
-    await visit(page, '/console/settings/account');
-    const sessions = page.getByRole('table', { name: 'Sessions' });
-    await sessions.getByText('Chrome on Linux').first().waitFor();
-    expect(await sessions.getByText('Passkey', { exact: true }).count()).toBeGreaterThan(0);
-    await signOut();
-    await fillPassword();
-    await heading('Apps').waitFor();
-    await visit(page, '/console/settings/account');
-    await button('Remove Work laptop').click();
-    await button('Remove passkey').click();
-    await page.getByText('No passkeys yet').waitFor();
-    await signOut();
-    await fillPassword();
-    await heading('Apps').waitFor();
-  });
-
-  it('a copy whose counter went back is refused, with words', async () => {
-    await addPasskey('Copied');
+    await at.press('Rename My laptop');
+    await at.dialog().fill('Name', 'Work laptop');
+    await at.dialog().press('Rename');
+    await at.table('Passkeys').finds('Work laptop');
     const { credentials } = await devices.send('WebAuthn.getCredentials', { authenticatorId });
     const [credential] = credentials;
     if (credential === undefined) throw new Error('no credential');
     await signOut();
-    await button('Sign in with a passkey').click();
-    await heading('Apps').waitFor();
+    // A person who gives up is told so, and may try again.
+    const verified = (isUserVerified: boolean) =>
+      devices.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    await verified(false);
+    await at.press('Sign in with a passkey');
+    await at.warns('No passkey was used');
+    await verified(true);
+    await signIn();
+    await visit(page, ACCOUNT);
+    const sessions = at.table('Sessions');
+    await sessions.finds('Chrome on Linux');
+    const ways = sessions.place.getByText('Passkey', { exact: true });
+    expect(await ways.count()).toBeGreaterThan(0);
+    // Its counter goes back, as that of a copy would.
     const { credentialId } = credential;
     await devices.send('WebAuthn.removeCredential', { authenticatorId, credentialId });
     await devices.send('WebAuthn.addCredential', { authenticatorId, credential });
     await signOut();
-    await button('Sign in with a passkey').click();
-    await page.getByRole('alert').getByText('This passkey was not accepted').waitFor();
+    await at.press('Sign in with a passkey');
+    await at.warns('This passkey was not accepted');
   });
 
-  it('a person who gives up is told so, and may try again', async () => {
-    await devices.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
-    await signOut();
-    await button('Sign in with a passkey').click();
-    await page.getByRole('alert').getByText('No passkey was used').waitFor();
-  });
-
-  it('an organization asks for them, and its pages say how to add one', async () => {
-    await addPasskey('Owner');
+  it('one is asked for after the password, by an organization, and a password is enough once it is removed', async () => {
+    await addPasskey('A passkey with a name');
+    for (const path of [ACCOUNT, '/console/settings/organization', '/console/settings/members']) {
+      await visit(page, path);
+      expect(await faultsOn(page), path).toEqual([]);
+    }
     await visit(page, '/console/settings/organization');
-    await button('Ask for a second factor').click();
-    await button('Allow a password alone').waitFor();
+    await at.press('Ask for a second factor');
+    await at.button('Allow a password alone').waitFor();
     const weak = await member(node, tenant.org, 'viewer', 'Vera');
     const other = await openTab(browser(), node, { token: weak.token });
+    const there = new Hands(other.page);
     await visit(other.page, '/console/apps');
-    await other.page.getByText('is open to you once you have signed in').waitFor();
+    await there.reads('is open to you once you have signed in');
     expect(await faultsOn(other.page)).toEqual([]);
     await addAuthenticator(other.page);
-    await other.page.getByRole('button', { name: 'Add a passkey' }).click();
-    await other.page.getByRole('dialog').getByLabel('Name').fill('Phone');
-    await other.page.getByRole('button', { name: 'Continue' }).click();
-    await other.page.getByRole('heading', { name: 'Apps', exact: true }).waitFor();
+    await there.press('Add a passkey');
+    await there.dialog().fill('Name', 'Phone');
+    await there.press('Continue');
+    await there.heading('Apps').waitFor();
     expect(await other.complaints()).toEqual([]);
     await other.close();
+
+    await at.press('Allow a password alone');
+    await at.button('Ask for a second factor').waitFor();
+    await signOut();
+    expect(await faultsOn(page), 'sign-in').toEqual([]);
+    await signInByPassword();
+    await visit(page, ACCOUNT);
+    await at.press('Remove A passkey with a name', 'Remove passkey');
+    await at.reads('No passkeys yet');
+    await signOut();
+    await signInByPassword();
   });
 
   it('a member who lost them gets a link of an owner, and gets rid of them with the password', async () => {
     await addPasskey('Lost');
     await visit(page, '/console/settings/members');
-    await button('Lost passkeys of Olga').click();
-    await button('Make a link').click();
+    await at.press('Lost passkeys of Olga', 'Make a link');
     const link = (await page.locator('.secret-text').textContent()) ?? '';
-    await page.getByRole('button', { name: 'Done' }).click();
+    await at.press('Done');
     await signOut();
     await page.goto(link);
-    await page.getByText(owner.email).waitFor();
+    await at.reads(owner.email);
     expect(await faultsOn(page)).toEqual([]);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await button('Remove my passkeys').click();
-    await page.getByText('No passkeys yet').waitFor();
-  });
-
-  it('the pages are accessible, in both themes and widths', async () => {
-    await addPasskey('A passkey with a name');
-    for (const path of ['settings/account', 'settings/organization', 'settings/members']) {
-      await visit(page, `/console/${path}`);
-      expect(await faultsOn(page), path).toEqual([]);
-    }
-    await signOut();
-    expect(await faultsOn(page), 'sign-in').toEqual([]);
+    await at.fill('Password', PASSWORD);
+    await at.press('Remove my passkeys');
+    await at.reads('No passkeys yet');
   });
 });

@@ -1,97 +1,189 @@
-// Tests that steering a release at the console forgives a tired hand: what is said of an act is what becomes
-// of the devices, no second click undoes the first, and nothing reaches many devices by accident.
+// Steering releases in the browser: an act says first what becomes of the devices, what reaches many of them
+// is confirmed with their number, and what stops a release waits for nothing.
 
-import type { Page } from 'playwright-core';
+import type { Locator, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { DEADLINES_OF_PAGE, type Tab, visit } from '../support/browser.ts';
+import { chooseMore, countPresses, DEADLINES_OF_PAGE, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { goOn, toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
+import { machines } from '../support/fleet-of.ts';
+import { gone, type Hands } from '../support/hands.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
+import { planOf, releasesOf, servedAs } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { control, manage, publish, report } from '../support/tenant.ts';
 
-const SAID = 'What it would do';
+const DEVICES = 40;
+const MANY = new RegExp(`${DEVICES} more devices are offered it now`);
+const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString();
 
 describeInBrowser('steering at the console', (browser) => {
   const node = sharedNode();
-  let tab: Tab;
-  let page: Page;
-  let tenant: Tenant;
-  eachOwnerTab(browser, node, (opened) => {
-    ({ tab, page, tenant } = opened);
-  });
-
-  const artifact = (platform: string) => ({ platform, url: `https://x.example/${platform}.zip` });
-  const devices = (count: number, platform: string, version: string) =>
-    Array.from({ length: count }, (_, index) => ({
-      deviceId: `${platform}-${index}`,
-      ...{ version, platform, arch: 'aarch64' },
-    }));
+  const opened = eachOwnerTab(browser, node);
 
   /** Opens the dialog of an act; resolves once it says what it would do. */
-  async function open(opens: string, verb: string) {
-    await page.getByRole('button', { name: opens, exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: verb });
-    await dialog.getByRole('status', { name: SAID }).waitFor();
+  async function ask(opens: string, verb: string): Promise<Hands<Locator>> {
+    const { at } = opened();
+    await at.press(opens);
+    const dialog = at.dialog(verb);
+    await dialog.place.getByRole('status', { name: 'What it would do' }).waitFor();
     return dialog;
   }
 
-  async function statusOf(version: string): Promise<unknown> {
-    const query = `releases?app=${tenant.app}&channel=stable&version=${version}`;
-    const { body } = await manage(node, tenant, 'GET', query);
-    return (body as { releases: { status: string }[] }).releases[0]?.status;
+  /** Reports the fleet: devices on Linux that can have what `publish` publishes. */
+  async function fleet(): Promise<void> {
+    const devices = machines(DEVICES, { version: '0.9.0' });
+    expect((await report(node, opened().tenant, devices)).status).toBe(200);
   }
 
-  it('a rollback in parts says who goes where, and who stays', async () => {
-    const both = [artifact('darwin'), artifact('linux')];
-    await publish(node, tenant, '3.0.0', { artifacts: both, rollout: 100 });
-    await publish(node, tenant, '3.1.0', { artifacts: [artifact('linux')] });
-    await publish(node, tenant, '3.2.0', { artifacts: [...both, artifact('windows')] });
-    await report(node, tenant, [
-      ...devices(12, 'linux', '3.2.0'),
-      ...devices(5, 'darwin', '3.2.0'),
-      ...devices(2, 'windows', '3.2.0'),
-    ]);
-    await visit(page, `/console/apps/${tenant.app}/stable/3.2.0`);
-    const dialog = await open('Roll back…', 'Roll back 3.2.0');
-    await dialog.getByText('19 devices run it. 17 go to another release, 2 stay.').waitFor();
-    expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
-      'linux/aarch64: 12 → 3.1.0',
-      'darwin/aarch64: 5 → 3.0.0',
-      expect.stringMatching(/^windows\/aarch64: 2 stay: no older release/),
-    ]);
+  /** Expects that the act waits for its confirmation, and gives it. */
+  async function confirm(dialog: Hands<Locator>, act: string): Promise<void> {
+    await dialog.field(MANY).waitFor();
+    expect(await dialog.button(act).isDisabled()).toBe(true);
+    await dialog.check(MANY);
+    await dialog.press(act);
+  }
+
+  const plan = (version: string, body: object) => {
+    const name = { app: opened().tenant.app, channel: 'stable', version };
+    return manage(node, opened().tenant, 'PUT', 'releases/plan', { ...name, ...body });
+  };
+  const served = (version: string) => servedAs(node, opened().tenant, version);
+
+  it('what is promoted, published and resumed for every device is confirmed with their number, by a plan it is not', async () => {
+    await fleet();
+    const { at, page, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { channel: 'beta', status: 'paused' });
+    await open('/beta/1.0.0');
+    await chooseMore(page, 'Promote…');
+    const dialog = at.dialog('Promote 1.0.0');
+    await goOn(dialog.place);
+    await dialog.warns('It is paused on beta. Say rollout, plan');
+    expect(await dialog.button('Promote to stable').count()).toBe(0);
+    await dialog.fill('Share (%)', '100');
+    await toStep(dialog.place, 'Review');
+    await dialog.reads('It is paused on beta');
+    await dialog.field(MANY).waitFor();
+    expect(await dialog.button('Promote to stable').isDisabled()).toBe(true);
+    await dialog.press('Back');
+    await dialog.check(/^By a plan/);
+    await dialog.choose('Preset', 'careful');
+    await toStep(dialog.place, 'Review');
+    await dialog.reads(`Of ${DEVICES} devices seen in the last 30 days, 0 are offered`);
+    await dialog.press('Promote to stable');
+    await page.waitForURL('**/stable/1.0.0');
+    await at.heading('Plan').waitFor();
+    expect(await planOf(node, tenant, '1.0.0')).toMatchObject({ plan: { status: 'running' } });
+
+    await chooseMore(page, 'Publish next…');
+    const publishing = at.dialog('Publish to stable');
+    await publishing.fill('Version', '1.1.0');
+    const json = { error: 'Too much at once' };
+    await page.route('**/releases/rehearse', (route) => route.fulfill({ status: 503, json }));
+    await toStep(publishing.place, 'Review');
+    // A review that the service has no time for is confirmed without its number.
+    await publishing.reads('The effect cannot be shown: Too much at once');
+    expect(await publishing.button('Publish').isDisabled()).toBe(true);
+    await publishing.check(/how many devices are offered it is not known/);
+    expect(await publishing.button('Publish').isDisabled()).toBe(false);
+    await page.unroute('**/releases/rehearse');
+    await publishing.press('Back');
+    await toStep(publishing.place, 'Review');
+    // It has the files of 1.0.0 still, which is an error (§23.3).
+    await confirm(publishing, 'Publish anyway');
+    await page.getByRole('heading', { name: '1.1.0' }).waitFor();
+
+    await control(node, tenant, '1.1.0', { status: 'paused' });
+    await at.press('Resume…');
+    await confirm(at.dialog('Resume 1.1.0'), 'Resume 1.1.0');
+    await at.button('Pause…').waitFor();
+    expect(await served('1.1.0')).toEqual(['published', 100]);
   });
 
-  it.each([
-    { what: 'the rollout', late: 'releases/plan?', path: '/stable/1.0.0', act: '50 %' },
-    { what: 'a channel', late: 'channel?', path: '/stable', act: 'Publish release' },
-  ])('what steers $what is shown once it stays where it is', async ({ late, path, act }) => {
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
-    const held: (() => Promise<void>)[] = [];
-    let isLate = true;
-    const isIts = (url: URL) => url.href.includes(`/console/api/${late}`);
-    await page.route(isIts, (route) => {
-      const go = () => route.continue();
-      return isLate ? void held.push(go) : go();
-    });
-    await page.goto(`/console/apps/${tenant.app}${path}`);
-    await page.getByText('as of').first().waitFor({ state: 'attached' });
-    await eventually('the rest is asked for', () => held.length > 0);
-    const button = page.getByRole('button', { name: act, exact: true });
-    expect(await button.isVisible()).toBe(false);
-    isLate = false;
-    await Promise.all(held.map((go) => go()));
-    await button.waitFor();
-  });
+  it('a raise to few devices needs no confirmation, one of a paused release reaches nobody yet (U18)', async () => {
+    await fleet();
+    const { at, page, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
+    await open('/stable/1.0.0');
+    await at.press('50 %');
+    const paused = await ask('Raise to 50 %…', 'Raise to 50 %');
+    await paused.reads('It stays paused: 50 % is the share that it has once it is resumed');
+    await paused.reads(/\d+ more devices will be offered 1\.0\.0/);
+    // Nobody is offered it now, so there is nothing to confirm.
+    expect(await paused.place.getByRole('checkbox').count()).toBe(0);
+    await paused.escape();
+    await at.fill('Exactly (%)', '1');
+    await (await ask('Raise to 1 %…', 'Raise to 1 %')).press('Raise to 1 %');
+    await at.reads('Paused at 1 %');
+    expect(await served('1.0.0')).toEqual(['paused', 1]);
 
-  it('a second click at the place of the first one does not resume what it paused', async () => {
-    await publish(node, tenant, '1.0.0');
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    const place = await page.getByRole('button', { name: 'Pause…' }).boundingBox();
-    const dialog = await open('Pause…', 'Pause 1.0.0');
-    await dialog.getByLabel('Reason').fill('crashes at start');
+    await control(node, tenant, '1.0.0', { status: 'published' });
+    await at.button('Pause…').waitFor();
+    await at.press('5 %');
+    const few = await ask('Raise to 5 %…', 'Raise to 5 %');
+    expect(await few.place.getByRole('checkbox').count()).toBe(0);
+    await few.escape();
+    await at.fill('Exactly (%)', '100');
+    const many = await ask('Raise to 100 %…', 'Raise to 100 %');
+    expect(await many.button('Raise to 100 %').isDisabled()).toBe(true);
     await page.keyboard.press('Enter');
-    await dialog.waitFor({ state: 'detached' });
+    await many.check(/more devices are offered it now/);
+    await many.fill('Reason', 'quiet for a day');
+    await many.press('Raise to 100 %');
+    await at.reads('quiet for a day');
+  });
+
+  it('the next step of a plan says its share and its number, and so does a raise before it begins', async () => {
+    await fleet();
+    const { at, page, tab, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
+    const steps = [{ rollout: 100, holdMinutes: 60 }];
+    const guards = { failedPercent: 2 };
+    const made = await plan('1.0.0', { steps, guards, startAt: tomorrow() });
+    expect(made.status, made.text).toBe(200);
+    await control(node, tenant, '1.0.0', { status: 'published' });
+    await open('/stable/1.0.0');
+    await at.press('50 %');
+    await (await ask('Raise to 50 %…', 'Raise to 50 %')).reads('Its plan begins: ');
+    await at.dialog().escape();
+    await at.press('Go to 100 % now…');
+    await confirm(at.dialog('Go to 100 % now: 1.0.0'), 'Go to 100 % now');
+    await page.getByRole('img', { name: 'Rollout: 100 %' }).waitFor();
+    const card = at.region('Plan');
+    await card.reads('When a signal exceeds its limit');
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
+    await manage(node, tenant, 'PATCH', 'releases/plan', { ...name, action: 'cancel' });
+    await tab.soon(card.place.getByText('The plan is over: nothing watches the signals now.'));
+    await card.lacks('When a signal exceeds its limit');
+  });
+
+  it('a pause stays in its place and is never refused; a second click does not take it back', async () => {
+    await fleet();
+    const { at, page, tab, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { rollout: 30 });
+    await open('/stable/1.0.0');
+    const place = await at.button('Pause…').boundingBox();
+    const held: Route[] = [];
+    const hold = (route: Route) => void held.push(route);
+    await page.route('**/releases/rehearse-serving', hold, { times: 1 });
+    const dialog = await at.opens('Pause…', 'Pause 1.0.0');
+    await eventually('its effect is asked for', () => held.length > 0);
+    const early = await dialog.button('Pause 1.0.0').boundingBox();
+    await held[0]?.continue();
+    await dialog.reads('will no longer be offered an update');
+    expect(await dialog.button('Pause 1.0.0').boundingBox()).toEqual(early);
+    // The dialog stays open when the right ends meanwhile, and says so.
+    const json = { error: 'Your role may not do this' };
+    await page.route('**/console/api/releases', (route) => route.fulfill({ status: 403, json }));
+    await dialog.press('Pause 1.0.0');
+    await dialog.warns('Your role may not do this');
+    await page.unroute('**/console/api/releases');
+    await control(node, tenant, '1.0.0', { rollout: 100 });
+    await dialog.fill('Reason', 'crashes at start');
+    await page.keyboard.press('Enter');
+    await gone(dialog);
+    expect(await served('1.0.0')).toEqual(['paused', 100]);
     const writes: string[] = [];
     page.on('request', (request) => writes.push(request.method()));
     await page.mouse.click((place?.x ?? 0) + 10, (place?.y ?? 0) + 10);
@@ -99,86 +191,63 @@ describeInBrowser('steering at the console', (browser) => {
     await tab.pass(10_000);
     await page.evaluate("fetch('/console/api/session').then((answer) => answer.text())");
     expect(writes).not.toContain('PATCH');
-    expect(await statusOf('1.0.0')).toBe('paused');
+    expect(await served('1.0.0')).toEqual(['paused', 100]);
     await page.keyboard.press('Escape');
-    await page.getByText('crashes at start').first().waitFor();
+    await at.finds('crashes at start');
+    await control(node, tenant, '1.0.0', { status: 'deprecated' });
+    await at.press('Publish again…');
+    await confirm(at.dialog('Publish 1.0.0 again'), 'Publish 1.0.0 again');
+    await at.button('Pause…').waitFor();
+    expect(await served('1.0.0')).toEqual(['published', 100]);
   });
 
-  it('what reaches half of the fleet is confirmed with its number, what reaches fewer is not', async () => {
-    await publish(node, tenant, '1.0.0', { rollout: 0 });
-    const fleet = Array.from({ length: 200 }, (_, index) => ({
-      deviceId: `device-${index}`,
-      ...{ version: '0.9.0', platform: 'linux', arch: 'x86_64' },
-    }));
-    await report(node, tenant, fleet);
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await page.getByRole('button', { name: '5 %', exact: true }).click();
-    const few = await open('Raise to 5 %…', 'Raise to 5 %');
-    expect(await few.getByRole('checkbox').count()).toBe(0);
-    await page.keyboard.press('Escape');
-    await few.waitFor({ state: 'detached' });
-    await page.getByLabel('Exactly (%)').fill('100');
-    const many = await open('Raise to 100 %…', 'Raise to 100 %');
-    await many.getByText('200 more devices will be offered 1.0.0').waitFor();
-    const raise = many.getByRole('button', { name: 'Raise to 100 %' });
-    expect(await raise.isDisabled()).toBe(true);
-    await page.keyboard.press('Enter');
-    await many.getByLabel('200 more devices are offered it now').check();
-    await many.getByLabel('Reason').fill('quiet for a day');
-    await raise.click();
-    await page.getByText('quiet for a day').waitFor();
+  it('what somebody else changed meanwhile is told, and goes at the second press', async () => {
+    const { at, page, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { rollout: 5 });
+    await open('/stable/1.0.0');
+    await at.press('50 %');
+    const dialog = await ask('Raise to 50 %…', 'Raise to 50 %');
+    await control(node, tenant, '1.0.0', { rollout: 10 });
+    await dialog.press('Raise to 50 %');
+    await dialog.warns('it is published, at 10 %');
+    expect(await served('1.0.0')).toEqual(['published', 10]);
+    await dialog.send('Raise to 50 %');
+    expect(await served('1.0.0')).toEqual(['published', 50]);
+    await at.press('100 %');
+    const more = await ask('Raise to 100 %…', 'Raise to 100 %');
+    // The page does not hear of the pause before the click.
+    await page.route('**/console/api/release?*', () => undefined);
+    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await more.press('Raise to 100 %');
+    await more.warns('it is paused, at 50 %');
+    expect(await served('1.0.0')).toEqual(['paused', 50]);
   });
 
-  it('a raise of a paused release says that it stays paused, and what it will do then (U18)', async () => {
-    const artifacts = [artifact('linux')];
-    await publish(node, tenant, '1.0.0', { artifacts, rollout: 0, status: 'paused' });
-    await report(node, tenant, devices(20, 'linux', '0.9.0'));
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await page.getByRole('button', { name: '100 %', exact: true }).click();
-    const dialog = await open('Raise to 100 %…', 'Raise to 100 %');
-    await dialog
-      .getByText('It stays paused: 100 % is the share that it has once it is resumed')
-      .waitFor();
-    await dialog.getByText('20 more devices will be offered 1.0.0').waitFor();
-    // Nobody is offered it now, so there is nothing to confirm.
-    expect(await dialog.getByRole('checkbox').count()).toBe(0);
-    await dialog.getByRole('button', { name: 'Raise to 100 %' }).click();
-    await page.getByText('Paused at 100 %').waitFor();
-    expect(await statusOf('1.0.0')).toBe('paused');
-  });
-
-  it('a plan that is over does not claim to watch (U20)', async () => {
-    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
-    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    const plan = { steps: [{ rollout: 10, holdMinutes: 60 }], guards: { failedPercent: 2 } };
-    expect((await manage(node, tenant, 'PUT', 'releases/plan', { ...name, ...plan })).status).toBe(
-      200,
-    );
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    const card = page.getByRole('region', { name: 'Plan', exact: true });
-    const watching = card.getByText('When a signal exceeds its limit');
-    await watching.waitFor();
-    await manage(node, tenant, 'PATCH', 'releases/plan', { ...name, action: 'cancel' });
-    await tab.soon(card.getByText('The plan is over: nothing watches the signals now.'));
-    expect(await watching.count()).toBe(0);
-  });
-
-  it('a deprecated release is published again, in the words of its button (U21)', async () => {
-    await publish(node, tenant, '1.0.0');
-    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'deprecated' });
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    const dialog = await open('Publish again…', 'Publish 1.0.0 again');
-    await dialog.getByRole('button', { name: 'Publish 1.0.0 again' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Pause…' }).waitFor();
-    expect(await statusOf('1.0.0')).toBe('published');
-  });
-
-  it('a connection that hangs shows how old the numbers are, then that nothing answers', async () => {
-    await publish(node, tenant, '1.0.0');
+  it('what steers is shown once it stays where it is, and old numbers say so when the connection hangs', async () => {
+    const { at, page, tab, tenant, place, open } = opened();
+    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    for (const [path, late, act] of [
+      ['/stable/1.0.0', 'releases/plan?', '50 %'],
+      ['/stable', 'channel?', 'Publish release'],
+    ] as const) {
+      const held: (() => Promise<void>)[] = [];
+      let isLate = true;
+      const isIts = (url: URL) => url.href.includes(`/console/api/${late}`);
+      await page.route(isIts, (route) => {
+        const go = () => route.continue();
+        return isLate ? void held.push(go) : go();
+      });
+      await page.goto(place(path));
+      await page.getByText('as of').first().waitFor({ state: 'attached' });
+      await eventually('the rest is asked for', () => held.length > 0);
+      expect(await at.button(act).isVisible()).toBe(false);
+      isLate = false;
+      await Promise.all(held.map((go) => go()));
+      await at.button(act).waitFor();
+      await page.unroute(isIts);
+    }
     await tab.context.addInitScript(DEADLINES_OF_PAGE);
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
+    await open('/stable/1.0.0');
     const asOf = page.locator('.as-of');
     const first = await asOf.textContent();
     expect(first).toMatch(/^as of .*\d{1,2}:\d{2}:\d{2}/);
@@ -196,77 +265,57 @@ describeInBrowser('steering at the console', (browser) => {
     await tab.soon(page.getByRole('alert'), 'detached');
   });
 
-  it('Escape throws away nothing that was filled in, and no secret, without asking', async () => {
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    await page.getByRole('button', { name: 'Publish release' }).click();
-    const publishing = page.getByRole('dialog', { name: 'Publish to stable' });
-    await publishing.waitFor();
-    await page.keyboard.press('Escape');
-    await publishing.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Publish release' }).click();
-    await publishing.getByLabel('Version').fill('7.0.0');
-    await page.keyboard.press('Escape');
-    await publishing.getByText('Discard what you entered?').waitFor();
-    await page.keyboard.press('Enter');
-    expect(await publishing.getByLabel('Version').inputValue()).toBe('7.0.0');
-    await page.keyboard.press('Escape');
-    await publishing.getByRole('button', { name: 'Discard' }).click();
-    await publishing.waitFor({ state: 'detached' });
+  /** Returns the channel and status of every release. */
+  async function statuses(): Promise<unknown[]> {
+    const releases = await releasesOf(node, opened().tenant);
+    return releases.map(({ channel, status }) => `${channel} ${status}`).sort();
+  }
 
-    await visit(page, '/console/settings/keys');
-    await page.getByRole('button', { name: 'Create key' }).click();
-    await page.getByRole('dialog').getByLabel('Name').fill('ci-2');
-    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    const minted = page.getByRole('dialog', { name: 'Key created' });
-    await minted.waitFor();
-    await page.keyboard.press('Escape');
-    await minted.getByText('Is the key copied?').waitFor();
-    await minted.locator('.secret-text').waitFor();
-    await minted.getByRole('button', { name: 'Done' }).click();
-    await minted.waitFor({ state: 'detached' });
-  });
-
-  it('what somebody else changed meanwhile is told, and not overwritten', async () => {
+  it('a stop says how many it stops, stops what others raised meanwhile, and ends', async () => {
+    const { at, tenant, open } = opened();
     await publish(node, tenant, '1.0.0', { rollout: 10 });
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    await page.getByRole('button', { name: '25 %', exact: true }).click();
-    const dialog = await open('Raise to 25 %…', 'Raise to 25 %');
-    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    // The page does not hear of the pause before the click.
-    await page.route('**/console/api/release?*', () => undefined);
-    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
-    await dialog.getByRole('button', { name: 'Raise to 25 %' }).click();
-    await dialog.getByRole('alert').getByText('it is paused, at 10 %').waitFor();
-    expect(await statusOf('1.0.0')).toBe('paused');
+    await publish(node, tenant, '2.0.0', { channel: 'beta' });
+    const [one, two] = machines(2, { version: '0.9.0' });
+    await report(node, tenant, [one, { ...two, channel: 'beta' }]);
+    await open('/stable');
+    const dialog = await at.opens('Stop…', /^Stop /);
+    await dialog.reads('It pauses 2 published releases, for 2 devices');
+    await dialog.choose('What', { label: 'Only stable' });
+    await dialog.reads('It pauses 1 published release, for 1 device');
+    await dialog.choose('What', { label: 'All channels' });
+    await dialog.reads('It pauses 2 published releases, for 2 devices');
+    expect((await control(node, tenant, '1.0.0', { rollout: 80 })).status).toBe(200);
+    await dialog.fill('Reason', 'they crash');
+    await dialog.press('Stop all of it');
+    await at.reads('2 releases stopped');
+    expect(await statuses()).toEqual(['beta paused', 'stable paused']);
+    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await at.press('Resume…');
+    await at.dialog('Resume what was stopped').press('Resume');
+    await at.reads('1 release published again.', 'stable 1.0.0 is left as it is.');
+    expect(await statuses()).toEqual(['beta published', 'stable paused']);
   });
 
-  it('the history says what was done in sentences, and the audit leads there', async () => {
+  it('on a phone a release is paused with three taps from the first page, without scrolling', async () => {
+    const { at, page, tenant } = opened();
+    const size = { width: 390, height: 844 };
+    await page.setViewportSize(size);
     await publish(node, tenant, '1.0.0', { rollout: 10 });
-    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    await manage(node, tenant, 'PATCH', 'releases', { ...name, rollout: 50 });
-    await manage(node, tenant, 'PATCH', 'releases', { ...name, status: 'paused' });
-    await visit(page, `/console/apps/${tenant.app}/stable/1.0.0`);
-    for (const sentence of [
-      'paused it',
-      'raised the rollout from 10 % to 50 %',
-      'published it at 10 % with one artifact',
-    ]) {
-      await page.getByRole('listitem').getByText(sentence, { exact: true }).waitFor();
-    }
-    await page.getByRole('img', { name: 'Rollout: 0 %' }).waitFor();
-    await visit(page, '/console/audit');
-    await page
-      .getByRole('link', { name: `${tenant.app}/stable@1.0.0` })
-      .first()
-      .click();
-    await page.waitForURL(`**/console/apps/${tenant.app}/stable/1.0.0`);
-  });
-
-  it('a release without artifacts is not shown as if all were well; stable is the first tab', async () => {
-    await publish(node, tenant, '1.0.0', { artifacts: [] });
-    await visit(page, `/console/apps/${tenant.app}/stable`);
-    await page.getByRole('row').getByText('No artifacts').waitFor();
-    const tabs = page.getByRole('navigation', { name: 'Channels and fleet' }).getByRole('link');
-    expect(await tabs.allTextContents()).toEqual(['stable', 'beta', 'Fleet', 'Devices']);
+    await visit(page, '/console/apps');
+    const presses = await countPresses(page);
+    const tap = async (target: Locator) => {
+      await target.waitFor();
+      const box = await target.boundingBox();
+      expect((box?.y ?? size.height) + (box?.height ?? 0)).toBeLessThanOrEqual(size.height);
+      await target.click();
+    };
+    await tap(at.link('1.0.0').first());
+    await tap(at.button('Pause…'));
+    const dialog = at.dialog('Pause 1.0.0');
+    await dialog.place.getByRole('status', { name: 'What it would do' }).waitFor();
+    await tap(dialog.button('Pause 1.0.0'));
+    await gone(dialog);
+    expect(await presses()).toBe(3);
+    expect(await statuses()).toEqual(['stable paused']);
   });
 });

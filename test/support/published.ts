@@ -21,6 +21,29 @@ export async function releasesOf(
   return (body?.releases ?? []) as Json[];
 }
 
+/** Returns the status and the share of a release; undefined if there is none. */
+export async function servedAs(
+  node: Addressed,
+  tenant: Pick<Tenant, 'secret' | 'app'>,
+  version: string,
+  channel = 'stable',
+): Promise<unknown> {
+  const query = new URLSearchParams({ app: tenant.app, channel, version });
+  const [release] = await releasesOf(node, tenant, `${query}`);
+  return release && [release.status, release.rolloutPct];
+}
+
+/** Returns the answer to a read of a release's plan. */
+export async function planOf(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  version: string,
+  channel = 'stable',
+): Promise<Json | undefined> {
+  const query = new URLSearchParams({ app: tenant.app, channel, version });
+  return (await admin(node, 'GET', `releases/plan?${query}`)).body;
+}
+
 /** Returns the organization's entries of the audit, newest first; `query` narrows them. */
 export async function auditOf(
   node: Addressed,
