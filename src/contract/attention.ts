@@ -30,7 +30,10 @@ export type AttentionItem = {
   readonly since: string | null;
   /** Recorded reason; null if there is none. */
   readonly why: string | null;
-  /** The release or the app concerned; without a release, `channel` and `version` are null, or all three. */
+  /**
+   * Place of what the item concerns. A release has all three; mistaken ids have only the app; a destination
+   * or an edge has none. An approval has the app, and channel and version if it concerns exactly one.
+   */
   readonly app: string | null;
   readonly channel: string | null;
   readonly version: string | null;

@@ -68,10 +68,11 @@ const STABLE = 'stable';
 const BETA = 'beta';
 
 /**
- * Publishes an announced release on `stable`, a pre-release on `beta`, with the channel's default rollout. If
- * the channel has the version already, the answer is `duplicate`; only a release that came from a webhook and
- * was never offered gets the event's files and notes, if these differ or the code host has created the
- * release again. Pauses a release that the code host retracts. Ignores all other events, with a reason.
+ * Creates an announced release on `stable`, a pre-release on `beta`, with the channel's default rollout:
+ * paused if the webhook holds it or the channel asks for approvals, else published. If the channel has the
+ * version already, the answer is `duplicate`. Such an announcement, or an edit, changes files and notes only
+ * of a release that came from a webhook and was never offered; `takeNext` decides. Pauses a release that the
+ * code host retracts. Ignores all other events, with a reason.
  */
 export async function receiveRelease(
   dependencies: ReceiveDependencies,

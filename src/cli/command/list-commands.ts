@@ -113,7 +113,7 @@ export function addAuditCommand(program: Command, connect: Connect): void {
   asking(command, connect, (options) => send('GET', `audit?${query(options)}`), showing);
 }
 
-/** Returns the entries of a page without their ids, which only paging needs. */
+/** Returns what `--json` prints of a page: its entries, without ids, which no option takes, and no `next`. */
 function withoutIds({ entries }: AuditPage): unknown {
   return { entries: entries.map(({ id: _, ...entry }) => entry) };
 }

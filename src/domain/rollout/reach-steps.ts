@@ -9,9 +9,10 @@ const MINUTE_MS = 60_000;
 export const WATCHED_MINUTES_MIN = 60;
 
 /**
- * Marks the steps that the rollout has reached. The last of them gets its whole hold from now on, because its
- * devices have not been judged yet; those before it get none. If there is no such step, the plan stays as it
- * is. `servedAfterMs` is the time until all nodes serve the rollout: 0 unless it was just raised.
+ * Marks the steps after the present one that the rollout has reached already. The last of them becomes the
+ * present step and gets its whole hold from now on, because its devices have not been judged yet; those
+ * before it end. If there are none, the plan stays as it is. `servedAfterMs` is the time until all nodes
+ * serve the rollout: 0 unless it was just raised.
  */
 export function reachSteps(
   state: PlanState,
