@@ -79,16 +79,6 @@ describeInBrowser('steering at the console', (browser) => {
     await chooseMore(page, 'Publish next…');
     const publishing = at.dialog('Publish to stable');
     await publishing.fill('Version', '1.1.0');
-    const json = { error: 'Too much at once' };
-    await page.route('**/releases/rehearse', (route) => route.fulfill({ status: 503, json }));
-    await toStep(publishing.place, 'Review');
-    // A review that the service has no time for is confirmed without its number.
-    await publishing.reads('The effect cannot be shown: Too much at once');
-    expect(await publishing.button('Publish').isDisabled()).toBe(true);
-    await publishing.check(/how many devices are offered it is not known/);
-    expect(await publishing.button('Publish').isDisabled()).toBe(false);
-    await page.unroute('**/releases/rehearse');
-    await publishing.press('Back');
     await toStep(publishing.place, 'Review');
     // It has the files of 1.0.0 still, which is an error (§23.3).
     await confirm(publishing, 'Publish anyway');
@@ -98,6 +88,33 @@ describeInBrowser('steering at the console', (browser) => {
     await at.press('Resume…');
     await confirm(at.dialog('Resume 1.1.0'), 'Resume 1.1.0');
     await at.button('Pause…').waitFor();
+    expect(await served('1.1.0')).toEqual(['published', 100]);
+  });
+
+  it('what is promoted, and what is published with an unknown reach, is made once it is confirmed', async () => {
+    await fleet();
+    const { at, page, tenant, open } = opened();
+    await publish(node, tenant, '1.0.0', { channel: 'beta' });
+    await open('/beta/1.0.0');
+    await chooseMore(page, 'Promote…');
+    const dialog = at.dialog('Promote 1.0.0');
+    await toStep(dialog.place, 'Review');
+    await confirm(dialog, 'Promote to stable');
+    await page.waitForURL('**/stable/1.0.0');
+    expect(await served('1.0.0')).toEqual(['published', 100]);
+
+    await chooseMore(page, 'Publish next…');
+    const publishing = at.dialog('Publish to stable');
+    await publishing.fill('Version', '1.1.0');
+    const json = { error: 'Too much at once' };
+    await page.route('**/releases/rehearse', (route) => route.fulfill({ status: 503, json }));
+    await toStep(publishing.place, 'Review');
+    // A review that the service has no time for is confirmed without its number.
+    await publishing.reads('The effect cannot be shown: Too much at once');
+    expect(await publishing.button('Publish').isDisabled()).toBe(true);
+    await publishing.check(/how many devices are offered it is not known/);
+    await publishing.press('Publish');
+    await page.getByRole('heading', { name: '1.1.0' }).waitFor();
     expect(await served('1.1.0')).toEqual(['published', 100]);
   });
 

@@ -137,6 +137,17 @@ serviceSuite('serving control', (node) => {
     expect((await change(made, { status: 'rolled_back', rollout: 100 })).status).toBe(200);
   });
 
+  it('deprecated, it requires the next update of its devices, until it is published again (§3)', async () => {
+    const made = await anotherApp(node, tenant, ['1.0.0'], ['1.1.0']);
+    for (const [status, updateMode] of [
+      ['deprecated', 'required'],
+      ['published', 'optional'],
+    ]) {
+      await change(made, { status });
+      expect(await offerTo(made, '1.0.0')).toMatchObject({ version: '1.1.0', updateMode });
+    }
+  });
+
   it('once offered, serving only widens: 422 refuses the whole call, and devices get what they got (§3.6, §3.7, §14.9)', async () => {
     const made = await withRelease({ rollout: 50 });
     const ids = Array.from({ length: 30 }, (_, serial) => `device-${serial}`);

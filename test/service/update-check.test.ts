@@ -88,7 +88,12 @@ deviceSuite('update check', (node) => {
     const matchLabels = JSON.parse('{"größe & 🚀":["a=b&c","ß"],"__proto__":["x"]}') as object;
     await release(node, tenant, '1.0.9', beta);
     const artifacts = [{ platform: 'linux', arch: 'x86_64', ...carried }];
-    const parts = { ...beta, notes: told.notes, artifacts, targets: { matchLabels } };
+    const matchExpressions = [
+      { key: '$version', operator: 'VersionLt', values: ['1.5.0'] },
+      { key: 'tier', operator: 'NotIn', values: ['free'] },
+    ];
+    const targets = { matchLabels, matchExpressions };
+    const parts = { ...beta, notes: told.notes, artifacts, targets };
     const { createdAt } = await release(node, tenant, told.version, parts);
     expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const key = encodeURIComponent('l.größe & 🚀');
@@ -100,10 +105,15 @@ deviceSuite('update check', (node) => {
     for (const device of [{}, { device: '' }]) {
       expect(await versionFor(`l.__proto__=x&${key}=a%3Db%26c`, device)).toBe(told.version);
     }
-    for (const other of ['', `l.__proto__=x&${key}=ss`, `l.__proto__=y&${key}=%C3%9F`]) {
+    const without = ['', `l.__proto__=x&${key}=ss`, `l.__proto__=y&${key}=%C3%9F`];
+    for (const other of [...without, `${query}&l.tier=free`]) {
       expect(await versionFor(other)).toBe('1.0.9');
       expect(await versionFor(other, { device: '' })).toBe('1.0.9');
     }
+    await release(node, tenant, '1.7.0', beta);
+    expect((await ask(tenant, '1.0.0', { ...beta, query: `${query}&l.tier=paid` }))?.version).toBe(
+      '1.7.0',
+    );
     // Rolled back on one channel, it is not so on another.
     await serve(node, tenant, told.version, { ...beta, status: 'rolled_back' });
     expect(await ask(tenant, told.version)).toBeNull();

@@ -157,7 +157,9 @@ describeOnBackends('webhook settings', (backend) => {
       ['admin-token', 'webhook.enable', was],
       ['admin-token', 'webhook.enable', null],
     ]);
+    await admin(node, 'PATCH', 'webhooks', { app, provider: 'github', hold: true });
     const whole = await auditOf(node, tenant);
+    expect(whole.map(({ action }) => action)).toContain('webhook.update');
     const metrics = (await send(node, 'GET', '/metrics')).text;
     for (const { secret } of hooks) {
       expect(JSON.stringify(whole) + node.output() + metrics).not.toContain(secret);

@@ -32,6 +32,8 @@ const RELEASES = [
     targets: targeting({ matchLabels: { ring: ['inner'] } }),
   }),
 ];
+/** Those of `d0` to `d11` whose bucket in `rel-4.0.0` is below 5,000; it never changes (docs/contract.md 3.8). */
+const IN_COHORT = ['d0', 'd1', 'd2', 'd4', 'd6', 'd8'];
 const NEW = ['2.0.0', '2.1.0'].map((text) => release(text, { offered: false }));
 
 /** Plans a wave of devices on a channel; device `in` is of the inner ring. */
@@ -71,25 +73,39 @@ async function plan(
 }
 
 describe('a wave', () => {
-  it('has a decision for each device, in the order of the devices (§2.7, §4.6, §13.10)', async () => {
-    const rows: readonly (readonly [change: object, url?: string])[] = [
-      [{}, '2.0.0/x64'],
-      [{ version: '2.0.0' }],
-      [{ version: '2.0.1' }],
-      [{ platform: 'darwin' }],
-      [{ arch: 'aarch64' }],
-      [{ arch: undefined }],
-      [{ arch: undefined, version: '0.1' }, '0.5.0/wide'],
-      [{ deviceId: 'in' }, '3.1.0/x64'],
-      [{ deviceId: 'out' }, '2.0.0/x64'],
-    ];
-    const devices = rows.map(([change], at) => ({ ...DEVICE, deviceId: `d${at}`, ...change }));
-    const { ids, updates, recorded } = await plan(RELEASES, devices);
-    expect(ids).toEqual(devices.map(({ deviceId }) => deviceId));
-    expect(updates.map((each) => each?.url)).toEqual(rows.map(([, url]) => url && `${AT}${url}`));
-    expect(recorded[0]?.map(({ deviceId }) => deviceId)).toEqual(ids);
-    expect((await plan([], devices)).updates).toEqual(devices.map(() => null));
-  });
+  it.each([[false], [true]])(
+    'has a decision for each device, in their order (dry run: %s; §2.7, §4.6, §13.10, §17.5)',
+    async (isDryRun) => {
+      const rows: readonly (readonly [change: object, url?: string])[] = [
+        [{}, '2.0.0/x64'],
+        [{ version: '2.0.0' }],
+        [{ version: '2.0.1' }],
+        [{ platform: 'darwin' }],
+        [{ arch: 'aarch64' }],
+        [{ arch: undefined }],
+        [{ arch: undefined, version: '0.1' }, '0.5.0/wide'],
+        [{ deviceId: 'in' }, '3.1.0/x64'],
+        [{ deviceId: 'out' }, '2.0.0/x64'],
+      ];
+      const devices = rows.map(([change], at) => ({ ...DEVICE, deviceId: `d${at}`, ...change }));
+      const { ids, updates, recorded } = await plan(RELEASES, devices, isDryRun);
+      expect(ids).toEqual(devices.map(({ deviceId }) => deviceId));
+      expect(updates.map((each) => each?.url)).toEqual(rows.map(([, url]) => url && `${AT}${url}`));
+      const reported = recorded.map((each) => each.map(({ deviceId }) => deviceId));
+      expect(reported).toEqual(isDryRun ? [] : [ids]);
+      expect((await plan([], devices, isDryRun)).updates).toEqual(devices.map(() => null));
+    },
+  );
+
+  it.each([[false], [true]])(
+    'offers a staged release to those of its cohort (dry run: %s; §3.8, §13.7)',
+    async (isDryRun) => {
+      const staged = [release('4.0.0', { artifacts: [x64('4.0.0')], rolloutPct: 50 })];
+      const devices = Array.from({ length: 12 }, (_, at) => ({ ...DEVICE, deviceId: `d${at}` }));
+      const { ids, versions } = await plan(staged, devices, isDryRun);
+      expect(ids.filter((_, at) => versions[at] === '4.0.0')).toEqual(IN_COHORT);
+    },
+  );
 
   it('has each decision of a device that is named twice, and records its last state (§17.2)', async () => {
     const { versions, recorded } = await plan(RELEASES, [

@@ -67,6 +67,10 @@ it.each<[line: string, call: string, body?: Json]>([
     'PATCH releases',
     { ...PLACE, status: 'paused', reason: 'crashes' },
   ],
+  [`release deprecate ${NAMED}`, 'PATCH releases', { ...PLACE, status: 'deprecated' }],
+  [`release rollback ${NAMED}`, 'PATCH releases', { ...PLACE, status: 'rolled_back' }],
+  [`release rollout 40 ${NAMED}`, 'PATCH releases', { ...PLACE, rollout: 40 }],
+  [`release withdraw ${NAMED}`, 'DELETE releases', PLACE],
   [
     `release resume ${NAMED} --dry-run`,
     'PATCH releases?dryRun=true',
@@ -86,6 +90,16 @@ it.each<[line: string, call: string, body?: Json]>([
   const [asked] = shell.asked;
   expect(asked?.call).toBe(call);
   expect(asked?.body === '' ? undefined : JSON.parse(String(asked?.body))).toEqual(body);
+});
+
+it('a promotion is made as it was tried (Command line)', async () => {
+  const answer = { release: { ...PLACE, status: 'paused' }, findings: [], effect: {} };
+  const line = 'release promote --app notes --from a --to b --version 1 --paused --rollout 10';
+  await answered(`${line} --json`, answer);
+  const [tried, made] = shell.asked;
+  expect(made?.call).toBe('POST releases/promote');
+  expect(made?.body).toBe(tried?.body);
+  expect(JSON.parse(String(made?.body))).toMatchObject({ status: 'paused', rollout: 10 });
 });
 
 const STANDING = { state: 'serving', on: [], supersededBy: null, wayDownFor: [], change: null };

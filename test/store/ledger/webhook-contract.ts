@@ -528,6 +528,20 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect(await present()).toEqual([['published', 0]]);
     });
 
+    test('of many announcements at once one creates the release (§18.5)', async () => {
+      const all = await Promise.all(Array.from({ length: 8 }, () => announce([ARTIFACT])));
+      const outcomes = all.map((each) => expectValue(each).value.outcome);
+      expect(outcomes.filter((each) => each === 'created')).toHaveLength(1);
+      expect(new Set(outcomes)).toEqual(new Set(['created', 'left']));
+      expect(await present()).toEqual([['published', 1]]);
+    });
+
+    test('of two lives at once, in any order, the later one stands (§18.20, §18.21)', async () => {
+      const again = { id: 2, publishedAt: 2 };
+      await Promise.all([announce([ARTIFACT]), retract(), announce([ARTIFACT], again)]);
+      expect(await present()).toEqual([['published', 1]]);
+    });
+
     test('what a person has paused, a release that is made anew does not publish', async () => {
       await announce([ARTIFACT]);
       await retract();
