@@ -520,6 +520,9 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       await announce([ARTIFACT]);
       expect(expectValue(await retract({}, {}, '2.0.0')).value).toBeUndefined();
       expect(expectValue(await retract({ id: 2 })).value).toBe('another');
+      // The events of another code host leave it alone.
+      expectValue(await retract({ provider: 'gitea' }));
+      expect(await present()).toEqual([['published', 1]]);
       const { value, changed } = expectValue(await retract());
       expect([value, changed.length]).toEqual(['paused', 1]);
       expect(expectValue(await retract()).value).toBe('unserved');
