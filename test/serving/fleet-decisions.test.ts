@@ -32,7 +32,7 @@ const RELEASES = [
     targets: targeting({ matchLabels: { ring: ['inner'] } }),
   }),
 ];
-/** Those of `d0` to `d11` whose bucket in `rel-4.0.0` is below 5,000; it never changes (docs/contract.md 3.8). */
+/** Devices of `d0` to `d11` whose bucket in `rel-4.0.0` is below 5,000. Buckets never change (§3.8). */
 const IN_COHORT = ['d0', 'd1', 'd2', 'd4', 'd6', 'd8'];
 const NEW = ['2.0.0', '2.1.0'].map((text) => release(text, { offered: false }));
 
