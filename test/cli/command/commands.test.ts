@@ -4,7 +4,8 @@
 
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { BuildShell, TIME, URL_BASE } from '../../support/build-shell.ts';
+import { BuildShell, TIME } from '../../support/build-shell.ts';
+import { URL_BASE } from '../../support/command-shell.ts';
 import type { Json } from '../../support/published.ts';
 
 const NAMED = '--app notes --channel stable --version 1.2.3';
