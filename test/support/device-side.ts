@@ -10,25 +10,21 @@ import type {
 import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
 import type { DeviceRouteDependencies } from '../../src/http/device/device-route.ts';
 import { downloadRoutes, packageRoute } from '../../src/http/device/download-routes.ts';
-import { directHandlers, updaterRoute } from '../../src/http/device/updater-route.ts';
+import { directHandlers } from '../../src/http/device/updater-route.ts';
 import { writeAppcast } from '../../src/http/notes/feed-formats.ts';
 import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
 import { notesHtml } from '../../src/http/notes/notes-html.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
 import { createRouter } from '../../src/http/transport/router.ts';
+import { assembleUpdaters } from '../../src/node/assemble/device-side.ts';
 import { AppCounts } from '../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import type { CheckDevice } from '../../src/serving/check-update.ts';
-import { ELECTRON, ELECTRON_FOR_ARCH } from '../../src/updater/electron.ts';
-import { MANIFEST } from '../../src/updater/manifest.ts';
-import { type Appcast, sparkle } from '../../src/updater/sparkle.ts';
-import { SQUIRREL_MAC, SQUIRREL_MSIX } from '../../src/updater/squirrel-mac.ts';
-import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
-import { VELOPACK } from '../../src/updater/velopack.ts';
+import type { Appcast } from '../../src/updater/sparkle.ts';
 import { catalog, release } from '../domain/sample.ts';
 import { artifacts } from './released.ts';
 
@@ -68,16 +64,7 @@ export class DeviceSide {
     const gate = { now: () => ADMITTED, network: new Int32Array(4), limitExchange: async () => {} };
     const traffic = new Traffic(createLog('silent'), new Metrics());
     const dependencies = { check: this, gate, traffic } as unknown as DeviceRouteDependencies;
-    const updaters = [
-      updaterRoute(MANIFEST, dependencies),
-      updaterRoute(ELECTRON, dependencies),
-      updaterRoute(ELECTRON_FOR_ARCH, dependencies),
-      updaterRoute(SQUIRREL_MAC, dependencies),
-      updaterRoute(SQUIRREL_MSIX, dependencies),
-      updaterRoute(SQUIRREL_WINDOWS, dependencies),
-      updaterRoute(VELOPACK, dependencies),
-      updaterRoute(sparkle(writtenAppcasts()), dependencies),
-    ];
+    const updaters = assembleUpdaters(dependencies, writtenAppcasts());
     const catalogs = { find: async (app: string, channel: string) => this.find(app, channel) };
     const ofChannel = { catalogs, gate } as unknown as Parameters<typeof packageRoute>[0];
     const routes = [packageRoute(ofChannel), ...downloadRoutes(ofChannel)];

@@ -98,7 +98,7 @@ export function assembleDeviceSide(
 }
 
 /** Lists the routes of updaters, and the route of cacheable decisions, whose clients ask for slices. */
-function assembleUpdaters(
+export function assembleUpdaters(
   dependencies: DeviceRouteDependencies,
   appcasts: RenderedAppcasts,
 ): readonly UpdaterRoute[] {
