@@ -122,7 +122,7 @@ export class ViewConsole {
       return standing === undefined ? [] : [{ ...release, standing }];
     });
     const { page, perPage } = wanted;
-    return { ...found, releases, page, pageCount: Math.max(1, Math.ceil(found.total / perPage)) };
+    return { ...found, releases, page, pageCount: pageCountOf(found.total, perPage) };
   }
 
   /** Returns a release with its standing, its numbers of devices and its history. */
@@ -138,4 +138,9 @@ export class ViewConsole {
     const standing = await this.standings.readRelease(app, channel, { id, change });
     return isFailure(standing) ? standing : { ...detail, standing };
   }
+}
+
+/** Returns the number of pages of a list; an empty list has one page. */
+export function pageCountOf(total: number, perPage: number): number {
+  return Math.max(1, Math.ceil(total / perPage));
 }

@@ -6,6 +6,7 @@ import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { RELEASE_STATUSES } from '../../contract/choice.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight, Release } from '../../contract/resource.ts';
+import { pageCountOf } from '../../publishing/administer.ts';
 import type { Tried } from '../../publishing/changes.ts';
 import { change, type KeyOperation, read } from '../endpoint/key-operation.ts';
 import { jsonAnswer, type Parameters } from '../endpoint/operation.ts';
@@ -74,7 +75,7 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
       noteApp(exchange, query);
       const { releases, total } = await ledger.listReleases(caller.scope, query);
       const { page, perPage } = query;
-      const pageCount = Math.max(1, Math.ceil(total / perPage));
+      const pageCount = pageCountOf(total, perPage);
       const isJudged = query.standing && caller.may.includes('read');
       const listed = isJudged ? await standings.readList(caller.scope, releases) : releases;
       return { releases: listed, page, pageCount, total };
