@@ -150,7 +150,7 @@ export class OidcProvider {
       const config = await demandWithin(finding, DISCOVERY_MS_MAX, hung);
       const metadata = config.serverMetadata();
       const theirs = new URL(metadata.issuer).href;
-      // The library accepts a multi-tenant issuer, where anybody can create people and groups.
+      // The library accepts a multi-tenant issuer, where any client can create people and groups.
       if (theirs !== new URL(issuer).href) throw refuseIssuer(theirs, issuer);
       this.found = { metadata, at: this.now() };
       return metadata;

@@ -222,7 +222,7 @@ export class SignInGate {
 // Cookies of browsers that signed in to an account before (OWASP: device cookies). Tries of such a browser
 // count in its own budget, so that strangers who try the account's password, from however many IP addresses,
 // cannot lock its owner out. A key from the ledger signs the cookie, so it is valid on every node and after a
-// restart. The cookie alone signs nobody in; the password is still required.
+// restart. The cookie does not replace the password.
 
 /** Browser that signed in to the account before, with the password of this number. */
 type KnownBrowser = { readonly id: string; readonly passwordNumber: number };

@@ -41,7 +41,7 @@ export async function backupFile(
   }
 }
 
-/** Throws unless a directory is a copy: it will be removed, and the answer that named it may be anybody's. */
+/** Throws unless a directory is a copy: it will be removed, and the answer that named it may be forged. */
 function refuseOther(directory: string): void {
   const isNamedSo = basename(directory) === 'backup';
   if (isNamedSo && !existsSync(directory)) {

@@ -162,7 +162,7 @@ function Decision(props: {
     try {
       await call('POST', `approvals/${id}/${how}`, given === '' ? {} : { reason: given });
     } catch (error) {
-      // Somebody else has decided it, or the call could not be made: the page shows which.
+      // Another member has decided it, or the call could not be made: the page shows which.
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
     }
     await onDecided();

@@ -1,5 +1,5 @@
 // One audit entry: its sentence, actor and time, and the values that the sentence leaves out; and the notice
-// of what somebody else has changed while a page was open.
+// of what another person has changed while a page was open.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../contract/resource.ts';
@@ -100,7 +100,7 @@ function DifferenceRow({ difference: { path, before, after } }: { difference: Di
   );
 }
 
-/** Notice for the newest entry of a history, if somebody else has added it since the page opened. */
+/** Notice for the newest entry of a history, if another person has added it since the page opened. */
 export function OthersChange({ history }: { history: readonly AuditEntry[] }) {
   const { email } = useSession().account;
   const seen = useRef(history[0]?.id);
