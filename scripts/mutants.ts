@@ -1,11 +1,14 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
-// them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `results.jsonl` what became of
-// each.
+// them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
+// each in a round. A round is one state of the tests: `before` shows every test that notices a mutant, `after`
+// only whether a test still does.
 //
-//   npx tsx scripts/mutants.ts choose           writes chosen.json (seed 1, 23 of each area)
-//   npx tsx scripts/mutants.ts run --hours 2    goes on with those that have no result yet
-//   npx tsx scripts/mutants.ts survivors        runs every test against those that lived
-//   npx tsx scripts/mutants.ts report           tells how many live, and which suites notice nothing alone
+//   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
+//   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
+//   npx tsx scripts/mutants.ts run after --first      stops each at the first test that notices it
+//   npx tsx scripts/mutants.ts survivors before       runs every test against those that lived
+//   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
+//   npx tsx scripts/mutants.ts lost before after      lists what the first round noticed and the second does not
 
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,12 +19,12 @@ import { type Verdict, Workshop } from './mutants/workshop.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
 const CHOSEN = join(FOLDER, 'chosen.json');
-const RESULTS = join(FOLDER, 'results.jsonl');
 const SEED = 1;
 const OF_AREA = 23;
-/** Longest run of an area's suites: twice what they take. Then the mutant counts as noticed. */
-const SECONDS_MAX = 240;
-const EVERYTHING_SECONDS_MAX = 1800;
+/** Times that the suites of an area may take what they take without a mutation; then it counts as noticed. */
+const LATE_FACTOR = 4;
+const UNCHANGED = { secondsMax: 900, isFirst: false };
+const EVERYTHING = { secondsMax: 1800, isFirst: false };
 
 /** What became of a mutant. */
 type Result = Omit<Verdict, 'passed'> & { readonly id: string; readonly isEverything?: true };
@@ -31,12 +34,17 @@ const program = new Command('mutants').description(
 );
 program.command('choose').action(choose);
 program
-  .command('run')
+  .command('run <round>')
   .option('--hours <n>', 'hours to run', Number, 6)
   .option('--area <name>')
+  .option('--first', 'stop at the first test that notices', false)
   .action(run);
-program.command('survivors').option('--hours <n>', 'hours to run', Number, 6).action(runSurvivors);
-program.command('report').action(report);
+program
+  .command('survivors <round>')
+  .option('--hours <n>', 'hours to run', Number, 6)
+  .action(runSurvivors);
+program.command('report <round>').action(report);
+program.command('lost <before> <after>').action(reportLost);
 await program.parseAsync();
 
 function choose(): void {
@@ -47,11 +55,11 @@ function choose(): void {
   }
 }
 
-type Options = { readonly hours: number; readonly area?: string };
+type Options = { readonly hours: number; readonly area?: string; readonly first: boolean };
 
 /** Judges the mutants that have no result, by the suites of their areas, until the time is over. */
-async function run({ hours, area: only }: Options): Promise<void> {
-  const known = new Set(readResults().map(({ id }) => id));
+async function run(round: string, { hours, area: only, first }: Options): Promise<void> {
+  const known = new Set(readResults(round).map(({ id }) => id));
   const open = readChosen().filter((each) => !known.has(each.id));
   await withWorkshop(hours, async (workshop, isOver) => {
     for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
@@ -59,17 +67,18 @@ async function run({ hours, area: only }: Options): Promise<void> {
       if (mutants.length === 0) continue;
       const usual = await judgeUnchanged(workshop, area);
       console.log(`${area.name}: ${usual.passed} tests in ${usual.seconds} s without a change`);
+      const bounds = { secondsMax: usual.seconds * LATE_FACTOR, isFirst: first };
       for (const mutant of mutants) {
         if (isOver()) return;
-        record(mutant, await workshop.judge(mutant, pathsOf(area), SECONDS_MAX));
+        record(round, mutant, await workshop.judge(mutant, pathsOf(area), bounds));
       }
     }
   });
 }
 
 /** Judges by every test those that the suites of their areas did not notice. */
-async function runSurvivors({ hours }: Options): Promise<void> {
-  const results = latestResults();
+async function runSurvivors(round: string, { hours }: Pick<Options, 'hours'>): Promise<void> {
+  const results = latestResults(round);
   const lived = readChosen().filter(({ id }) => {
     const result = results.get(id);
     return result !== undefined && !isNoticed(result) && result.isEverything !== true;
@@ -77,14 +86,14 @@ async function runSurvivors({ hours }: Options): Promise<void> {
   await withWorkshop(hours, async (workshop, isOver) => {
     for (const mutant of lived) {
       if (isOver()) return;
-      const verdict = await workshop.judge(mutant, [], EVERYTHING_SECONDS_MAX);
-      record(mutant, verdict, true);
+      const verdict = await workshop.judge(mutant, [], EVERYTHING);
+      record(round, mutant, verdict, true);
     }
   });
 }
 
 async function judgeUnchanged(workshop: Workshop, area: Area): Promise<Verdict> {
-  const verdict = await workshop.judge(undefined, pathsOf(area), SECONDS_MAX);
+  const verdict = await workshop.judge(undefined, pathsOf(area), UNCHANGED);
   if (verdict.isLate || verdict.failed.length > 0 || verdict.passed === 0) {
     throw new Error(`${area.name} fails without a change: ${verdict.failed.join('; ') || 'late'}`);
   }
@@ -110,7 +119,12 @@ async function withWorkshop(
   }
 }
 
-function record(mutant: Mutant, { failed, isLate, seconds }: Verdict, isEverything?: true): void {
+function record(
+  round: string,
+  mutant: Mutant,
+  { failed, isLate, seconds }: Verdict,
+  isEverything?: true,
+): void {
   const result: Result = {
     id: mutant.id,
     failed,
@@ -118,33 +132,37 @@ function record(mutant: Mutant, { failed, isLate, seconds }: Verdict, isEverythi
     seconds,
     ...(isEverything && { isEverything }),
   };
-  appendFileSync(RESULTS, `${JSON.stringify(result)}\n`);
-  const { file, line, before, after } = mutant;
+  appendFileSync(resultsOf(round), `${JSON.stringify(result)}\n`);
   const found = isLate ? 'late' : `${failed.length} noticed`;
-  console.log(`${mutant.id} ${file}:${line} «${before}» → «${after}»: ${found} (${seconds} s)`);
+  console.log(`${describe(mutant)}: ${found} (${seconds} s)`);
 }
 
 function readChosen(): readonly Mutant[] {
   return JSON.parse(readFileSync(CHOSEN, 'utf8')) as readonly Mutant[];
 }
 
-function readResults(): readonly Result[] {
-  if (!existsSync(RESULTS)) return [];
-  const lines = readFileSync(RESULTS, 'utf8').trim().split('\n');
+function resultsOf(round: string): string {
+  return join(FOLDER, `${round}.jsonl`);
+}
+
+function readResults(round: string): readonly Result[] {
+  const path = resultsOf(round);
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').trim().split('\n');
   return lines.map((line) => JSON.parse(line) as Result);
 }
 
 /** The last result of each mutant. */
-function latestResults(): ReadonlyMap<string, Result> {
-  return new Map(readResults().map((result) => [result.id, result]));
+function latestResults(round: string): ReadonlyMap<string, Result> {
+  return new Map(readResults(round).map((result) => [result.id, result]));
 }
 
 function isNoticed({ failed, isLate }: Result): boolean {
   return isLate || failed.length > 0;
 }
 
-function report(): void {
-  const results = [...latestResults().values()];
+function report(round: string): void {
+  const results = [...latestResults(round).values()];
   const mutants = new Map(readChosen().map((each) => [each.id, each]));
   for (const { name } of AREAS) {
     const own = results.filter(({ id }) => mutants.get(id)?.area === name);
@@ -152,13 +170,28 @@ function report(): void {
   }
   console.log('\nlived:');
   for (const { id, isEverything } of results.filter((each) => !isNoticed(each))) {
-    const { file = '', line, before, after } = mutants.get(id) ?? {};
-    console.log(
-      `  ${file}:${line} «${before}» → «${after}»${isEverything ? '' : ' (by its area)'}`,
-    );
+    console.log(`  ${describe(mutants.get(id))}${isEverything ? '' : ' (by its area)'}`);
   }
   console.log('\nsuites by mutants that they noticed, and noticed alone:');
   for (const [file, all, alone] of countBySuite(results)) console.log(`  ${file} ${all} ${alone}`);
+}
+
+/** Lists what a round noticed and a later one does not, with the tests that did. */
+function reportLost(before: string, after: string): void {
+  const later = latestResults(after);
+  const mutants = new Map(readChosen().map((each) => [each.id, each]));
+  const judged = [...latestResults(before).values()].filter(({ id }) => later.has(id));
+  const noticed = judged.filter(isNoticed);
+  const lost = noticed.filter(({ id }) => !isNoticed(later.get(id) as Result));
+  for (const { id, failed } of lost) {
+    console.log(`${describe(mutants.get(id))}\n${failed.map((test) => `    ${test}`).join('\n')}`);
+  }
+  console.log(`${lost.length} lost of ${noticed.length} noticed, ${judged.length} judged twice`);
+}
+
+function describe(mutant: Mutant | undefined): string {
+  const { id, file, line, before, after } = mutant ?? {};
+  return `${id} ${file}:${line} «${before}» → «${after}»`;
 }
 
 /** Counts for each file of tests the mutants that it noticed, and those that no other file did. */

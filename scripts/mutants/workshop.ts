@@ -26,6 +26,13 @@ export type Verdict = {
   readonly seconds: number;
 };
 
+export type Bounds = {
+  /** Seconds after which the tests are ended. */
+  readonly secondsMax: number;
+  /** Whether the tests end at the first that fails. */
+  readonly isFirst: boolean;
+};
+
 /** What vitest writes for each file. */
 type FileReport = {
   readonly name: string;
@@ -43,18 +50,18 @@ export class Workshop {
     this.build();
   }
 
-  /** Runs suites on a mutant, or on the tree as it is; ends them after so many seconds. */
+  /** Runs suites on a mutant, or on the tree as it is. */
   async judge(
     mutant: Mutant | undefined,
     suites: readonly string[],
-    secondsMax: number,
+    bounds: Bounds,
   ): Promise<Verdict> {
-    if (mutant === undefined) return this.test(suites, secondsMax);
+    if (mutant === undefined) return this.test(suites, bounds);
     const path = join(this.folder, mutant.file);
     const text = readFileSync(path, 'utf8');
     await this.write(mutant.file, mutated(mutant, text));
     try {
-      return await this.test(suites, secondsMax);
+      return await this.test(suites, bounds);
     } finally {
       await this.write(mutant.file, text);
     }
@@ -96,11 +103,11 @@ export class Workshop {
     utimesSync(join(this.folder, 'dist', '.built'), now, now);
   }
 
-  private async test(suites: readonly string[], secondsMax: number): Promise<Verdict> {
+  private async test(suites: readonly string[], bounds: Bounds): Promise<Verdict> {
     const report = join(this.folder, 'report.json');
     rmSync(report, { force: true });
     const begun = performance.now();
-    const isLate = await this.runTests(suites, report, secondsMax);
+    const isLate = await this.runTests(suites, report, bounds);
     const seconds = Math.round((performance.now() - begun) / 1000);
     const files = isLate ? [] : readReport(report);
     const results = files.flatMap(({ name, status, assertionResults }) => {
@@ -118,11 +125,12 @@ export class Workshop {
   private runTests(
     suites: readonly string[],
     report: string,
-    secondsMax: number,
+    { secondsMax, isFirst }: Bounds,
   ): Promise<boolean> {
     const args = ['node_modules/vitest/vitest.mjs', 'run', ...suites, '--project', 'unit'];
     const json = ['--project', 'servers', '--reporter', 'json', '--outputFile', report];
-    const child = spawn(process.execPath, [...args, ...json], {
+    const bail = isFirst ? ['--bail', '1'] : [];
+    const child = spawn(process.execPath, [...args, ...json, ...bail], {
       cwd: this.folder,
       detached: true,
       stdio: 'ignore',
