@@ -1,7 +1,7 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
 // each in a round. A round is one state of the tests: `before` shows every test that notices a mutant, `after`
-// only whether a test still does.
+// only whether a test still does. A mutant is judged by those tests of its area that reach it (reach.ts).
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
@@ -10,12 +10,13 @@
 //   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
 //   npx tsx scripts/mutants.ts lost before after      lists what the first round noticed and the second does not
 
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { AREAS, type Area } from './mutants/areas.ts';
 import { chooseMutants, type Mutant, ROOT } from './mutants/mutant.ts';
-import { type Verdict, Workshop } from './mutants/workshop.ts';
+import { argumentsOf, type Reach } from './mutants/reach.ts';
+import { type Bounds, type Verdict, Workshop } from './mutants/workshop.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
 const CHOSEN = join(FOLDER, 'chosen.json');
@@ -62,6 +63,7 @@ async function run(round: string, { hours, area: only, first }: Options): Promis
   const known = new Set(readResults(round).map(({ id }) => id));
   const open = readChosen().filter((each) => !known.has(each.id));
   await withWorkshop(hours, async (workshop, isOver) => {
+    const reach = await reachOf(workshop);
     for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
       const mutants = open.filter((each) => each.area === area.name);
       if (mutants.length === 0) continue;
@@ -70,7 +72,8 @@ async function run(round: string, { hours, area: only, first }: Options): Promis
       const bounds = { secondsMax: usual.seconds * LATE_FACTOR, isFirst: first };
       for (const mutant of mutants) {
         if (isOver()) return;
-        record(round, mutant, await workshop.judge(mutant, pathsOf(area), bounds));
+        const tests = argumentsOf(reach.get(mutant.id), pathsOf(area));
+        record(round, mutant, await judgeBy(workshop, mutant, tests, bounds));
       }
     }
   });
@@ -90,6 +93,32 @@ async function runSurvivors(round: string, { hours }: Pick<Options, 'hours'>): P
       record(round, mutant, verdict, true);
     }
   });
+}
+
+/** Returns the tests that reach each mutant; measures them once for a commit. */
+async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> {
+  const path = join(ROOT, 'node_modules/.cache', `mutants-${workshop.commit}.json`);
+  if (!existsSync(path)) {
+    const measured = await workshop.measureReach(readChosen());
+    const rows = [...measured].map(([id, tests]) => [id, tests && [...tests]]);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, JSON.stringify(rows));
+  }
+  const rows = JSON.parse(readFileSync(path, 'utf8')) as readonly ReachRow[];
+  return new Map(rows.map(([id, tests]) => [id, tests ? new Map(tests) : undefined]));
+}
+
+type ReachRow = readonly [id: string, tests: readonly [string, readonly string[]][] | null];
+
+/** Judges a mutant by tests; without any that reach it, it lives. */
+async function judgeBy(
+  workshop: Workshop,
+  mutant: Mutant,
+  tests: readonly string[] | undefined,
+  bounds: Bounds,
+): Promise<Verdict> {
+  if (tests === undefined) return { failed: [], passed: 0, isLate: false, seconds: 0 };
+  return workshop.judge(mutant, tests, bounds);
 }
 
 async function judgeUnchanged(workshop: Workshop, area: Area): Promise<Verdict> {

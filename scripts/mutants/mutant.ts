@@ -62,7 +62,7 @@ export function mutated(mutant: Mutant, text: string): string {
 }
 
 /** Finds the place of a mutation: where it was, or in the one line that has the same text. */
-function located(mutant: Mutant, text: string): Candidate {
+export function located(mutant: Mutant, text: string): Candidate {
   if (lineOf(text, mutant.start).lineText === mutant.lineText) return mutant;
   const at = text.indexOf(mutant.lineText);
   if (at < 0 || text.indexOf(mutant.lineText, at + 1) >= 0) return mutant;

@@ -4,6 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -15,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { transformWithOxc } from 'vite';
 import { type Mutant, mutated, ROOT } from './mutant.ts';
+import { probed, type Reach, readReach } from './reach.ts';
 
 /** What a run of tests has shown. */
 export type Verdict = {
@@ -40,31 +42,55 @@ type FileReport = {
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
 };
 
+const REACH_SECONDS_MAX = 3600;
+
 export class Workshop {
   private readonly folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
 
-  /** Copies the commit that is checked out, and builds it. */
+  /** Short hash of the commit that is checked out. */
+  readonly commit = runOrThrow('git', ['rev-parse', '--short', 'HEAD'], ROOT).trim();
+
+  /** Copies the commit, and builds it. */
   constructor() {
     runOrThrow('git', ['worktree', 'add', '--detach', '--force', this.folder, 'HEAD'], ROOT);
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'));
     this.build();
   }
 
-  /** Runs suites on a mutant, or on the tree as it is. */
+  /** Runs tests, by vitest's arguments, on a mutant or on the tree as it is. */
   async judge(
     mutant: Mutant | undefined,
-    suites: readonly string[],
+    tests: readonly string[],
     bounds: Bounds,
   ): Promise<Verdict> {
-    if (mutant === undefined) return this.test(suites, bounds);
+    if (mutant === undefined) return this.test(tests, bounds);
     const path = join(this.folder, mutant.file);
     const text = readFileSync(path, 'utf8');
     await this.write(mutant.file, mutated(mutant, text));
     try {
-      return await this.test(suites, bounds);
+      return await this.test(tests, bounds);
     } finally {
       await this.write(mutant.file, text);
     }
+  }
+
+  /** Runs every test, one after the other, and returns which of them reach each mutant of a TypeScript file. */
+  async measureReach(mutants: readonly Mutant[]): Promise<ReadonlyMap<string, Reach>> {
+    const notes = join(this.folder, 'scripts', 'reach');
+    mkdirSync(notes);
+    for (const name of ['probe.mjs', 'reach-setup.ts', 'vitest.config.ts'])
+      copyFileSync(join(import.meta.dirname, name), join(notes, name));
+    // The console's files run in a browser, too, where nothing can be noted.
+    const isProbed = (file: string) => file.endsWith('.ts') && !file.startsWith('src/console/');
+    const files = [...new Set(mutants.map(({ file }) => file))].filter(isProbed);
+    const texts = files.map((file) => readFileSync(join(this.folder, file), 'utf8'));
+    for (const [at, file] of files.entries()) {
+      const own = mutants.filter((each) => each.file === file);
+      await this.write(file, probed(file, texts[at] ?? '', own, join(notes, 'probe.mjs')));
+    }
+    await this.runVitest(['--config', join(notes, 'vitest.config.ts')], REACH_SECONDS_MAX);
+    for (const [at, file] of files.entries()) await this.write(file, texts[at] ?? '');
+    return readReach(notes, this.folder);
   }
 
   remove(): void {
@@ -103,11 +129,13 @@ export class Workshop {
     utimesSync(join(this.folder, 'dist', '.built'), now, now);
   }
 
-  private async test(suites: readonly string[], bounds: Bounds): Promise<Verdict> {
+  private async test(tests: readonly string[], { secondsMax, isFirst }: Bounds): Promise<Verdict> {
     const report = join(this.folder, 'report.json');
     rmSync(report, { force: true });
     const begun = performance.now();
-    const isLate = await this.runTests(suites, report, bounds);
+    const json = ['--reporter', 'json', '--outputFile', report];
+    const bail = isFirst ? ['--bail', '1'] : [];
+    const isLate = await this.runVitest([...tests, ...json, ...bail], secondsMax);
     const seconds = Math.round((performance.now() - begun) / 1000);
     const files = isLate ? [] : readReport(report);
     const results = files.flatMap(({ name, status, assertionResults }) => {
@@ -121,16 +149,10 @@ export class Workshop {
     return { failed, passed, isLate, seconds };
   }
 
-  /** Returns whether the tests were ended because they took too long. */
-  private runTests(
-    suites: readonly string[],
-    report: string,
-    { secondsMax, isFirst }: Bounds,
-  ): Promise<boolean> {
-    const args = ['node_modules/vitest/vitest.mjs', 'run', ...suites, '--project', 'unit'];
-    const json = ['--project', 'servers', '--reporter', 'json', '--outputFile', report];
-    const bail = isFirst ? ['--bail', '1'] : [];
-    const child = spawn(process.execPath, [...args, ...json, ...bail], {
+  /** Runs units and what needs servers; returns whether that was ended because it took too long. */
+  private runVitest(args: readonly string[], secondsMax: number): Promise<boolean> {
+    const command = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'];
+    const child = spawn(process.execPath, [...command, '--project', 'servers', ...args], {
       cwd: this.folder,
       detached: true,
       stdio: 'ignore',
@@ -157,7 +179,8 @@ function readReport(path: string): readonly FileReport[] {
   return testResults;
 }
 
-function runOrThrow(command: string, args: readonly string[], cwd: string): void {
-  const { status, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+function runOrThrow(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${stderr}`);
+  return stdout;
 }
