@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
+import { RELEASE_STATUSES } from '../../src/contract/choice.ts';
 import type { Artifact, Targeting } from '../../src/contract/resource.ts';
 import { foldPlatform } from '../../src/domain/decision/artifact/artifact.ts';
 import { foldArch } from '../../src/domain/decision/artifact/fold-arch.ts';
@@ -117,20 +118,6 @@ export function targeting(parts: Partial<Targeting>): Targeting {
   return { matchLabels: {}, matchExpressions: [], ...parts };
 }
 
-/** A record with an own key, even when the key is `__proto__`, as JSON.parse makes it. */
-export function ownRecord<Value>(entries: readonly (readonly [string, Value])[]) {
-  const record: Record<string, Value> = {};
-  for (const [key, value] of entries) {
-    Object.defineProperty(record, key, {
-      value,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    });
-  }
-  return record;
-}
-
 /** Few keys and values, so that random targeting often matches random labels. Two keys are hostile. */
 const LABEL_KEYS = ['tier', 'region', '__proto__', 'constructor'] as const;
 const LABEL_VALUES = ['a', 'b', 'c'] as const;
@@ -143,55 +130,47 @@ export const anyLabels = fc
 
 const anyValues = fc.uniqueArray(fc.constantFrom(...LABEL_VALUES), { minLength: 1, maxLength: 3 });
 
-const anyLabelExpression = fc.oneof(
-  fc.record({
-    key: fc.constantFrom(...LABEL_KEYS),
-    operator: fc.constantFrom('In' as const, 'NotIn' as const),
-    values: anyValues,
-  }),
-  fc.record({
-    key: fc.constantFrom(...LABEL_KEYS),
-    operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const),
-    values: fc.constant<string[]>([]),
-  }),
-);
+type Expression = Targeting['matchExpressions'][number];
 
-const anyFieldExpression = fc.oneof(
-  fc.record({
-    key: fc.constant('$version'),
-    operator: fc.constantFrom('VersionGte' as const, 'VersionLt' as const),
-    values: fc.constantFrom('1.0.0', '1.1', '2.0.0-beta.1', '2.0.0').map((value) => [value]),
-  }),
-  fc.record({
-    key: fc.constant('$version'),
-    operator: fc.constantFrom('In' as const, 'NotIn' as const),
-    values: fc.constantFrom(['0.9'], ['1.0.1', 'v3'], ['1.0.0-rc', '2.0.0']),
-  }),
-  fc.record({
-    key: fc.constant('$platform'),
-    operator: fc.constantFrom('In' as const, 'NotIn' as const),
-    values: fc.constantFrom(['macOS'], ['linux'], ['win32', 'linux']),
-  }),
-  fc.record({
-    key: fc.constant('$arch'),
-    operator: fc.constantFrom('In' as const, 'NotIn' as const),
-    values: fc.constantFrom(['x64'], ['arm64'], ['x64', 'arm64']),
-  }),
-  fc.record({
-    key: fc.constant('$arch'),
-    operator: fc.constantFrom('Exists' as const, 'DoesNotExist' as const),
-    values: fc.constant<string[]>([]),
-  }),
-);
+function anyExpressions(
+  keys: readonly string[],
+  operators: readonly Expression['operator'][],
+  values: fc.Arbitrary<readonly string[]>,
+): fc.Arbitrary<Expression> {
+  const [key, operator] = [fc.constantFrom(...keys), fc.constantFrom(...operators)];
+  return fc.record({ key, operator, values: values.map((each) => [...each]) });
+}
 
-const anyExpression = fc.oneof(anyLabelExpression, anyFieldExpression);
+const LISTING = ['In', 'NotIn'] as const;
+const EXISTENCE = ['Exists', 'DoesNotExist'] as const;
+const NO_VALUES = fc.constant<string[]>([]);
+const ANY_BOUND = fc.constantFrom(['1.0.0'], ['1.1'], ['2.0.0-beta.1'], ['2.0.0']);
+const SOME_VERSIONS = fc.constantFrom(['0.9'], ['1.0.1', 'v3'], ['1.0.0-rc', '2.0.0']);
+const anyExpression = fc.oneof(
+  fc.oneof(
+    anyExpressions(LABEL_KEYS, LISTING, anyValues),
+    anyExpressions(LABEL_KEYS, EXISTENCE, NO_VALUES),
+  ),
+  fc.oneof(
+    anyExpressions(['$version'], ['VersionGte', 'VersionLt'], ANY_BOUND),
+    anyExpressions(['$version'], LISTING, SOME_VERSIONS),
+    anyExpressions(
+      ['$platform'],
+      LISTING,
+      fc.constantFrom(['macOS'], ['linux'], ['win32', 'linux']),
+    ),
+    anyExpressions(['$arch'], LISTING, fc.constantFrom(['x64'], ['arm64'], ['x64', 'arm64'])),
+    anyExpressions(['$arch'], EXISTENCE, NO_VALUES),
+  ),
+);
 
 export const anyMatchLabels = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...LABEL_KEYS), anyValues), {
     maxLength: 2,
     selector: ([key]) => key,
   })
-  .map(ownRecord);
+  // A key that is `__proto__` is an own one, as JSON.parse makes it.
+  .map((entries) => Object.fromEntries(entries));
 
 /** Targeting that serving control accepts: `null`, or valid labels and expressions. */
 export const anyTargeting: fc.Arbitrary<Targeting | null> = fc.oneof(
@@ -204,6 +183,31 @@ export const anyTargeting: fc.Arbitrary<Targeting | null> = fc.oneof(
     }),
   },
 );
+
+/** Versions of random releases. */
+export const LADDER = [
+  ...['1.0.0-rc', '1.0.0', '1.0.0+1', '1.0.1', '1.1.0', '1.1.0.1', '2.0.0-beta', '2.0.0', '3.0.0'],
+];
+
+/** Every status occurs; published and rolled back, which decide between up and down, more often. */
+const OFTEN = ['published', 'published', 'rolled_back'] as const;
+const ANY_PARTS = {
+  version: fc.constantFrom(...LADDER),
+  status: fc.constantFrom(...RELEASE_STATUSES, ...OFTEN, ...OFTEN),
+  rolloutPct: fc.constantFrom(0, 1, 30, 50, 99, ...[100, 100, 100, 100, 100]),
+  targets: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, anyTargeting),
+  offered: fc.boolean(),
+};
+
+/** Releases of different versions, some parts of them as a test wants. */
+export function anyReleases(
+  own: { readonly [Name in keyof SnapshotRelease]?: fc.Arbitrary<SnapshotRelease[Name]> },
+  lengths = { minLength: 3, maxLength: 7 },
+): fc.Arbitrary<SnapshotRelease[]> {
+  const parts: typeof ANY_PARTS = { ...ANY_PARTS, ...(own as object) };
+  const each = fc.record(parts).map(({ version: text, ...rest }) => release(text, rest));
+  return fc.uniqueArray(each, { ...lengths, selector: ({ version: text }) => text });
+}
 
 /** Whether a device of these fields and labels is targeted, all tests together. */
 export function matchesBoth(

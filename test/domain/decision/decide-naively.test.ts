@@ -1,9 +1,9 @@
 // Tests plan and decide against a naive second implementation, written straight from the rules
-// (docs/contract.md 13.1 to 13.5), over random catalogs and devices, and with plans that many versions share.
+// (docs/contract.md 2.3 and 13.1 to 13.5), over random catalogs and devices, and with plans that many
+// versions share.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RELEASE_STATUSES } from '../../../src/contract/choice.ts';
 import type { Artifact, TargetExpression } from '../../../src/contract/resource.ts';
 import { foldPlatform } from '../../../src/domain/decision/artifact/artifact.ts';
 import { foldArch } from '../../../src/domain/decision/artifact/fold-arch.ts';
@@ -13,6 +13,7 @@ import type {
   ServingSnapshot,
   SnapshotRelease,
 } from '../../../src/domain/decision/serving-snapshot.ts';
+import { compileTargeting } from '../../../src/domain/decision/targeting.ts';
 import { compareVersions, parseVersion } from '../../../src/domain/decision/version.ts';
 import { AppCounts } from '../../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../../src/observe/label-values.ts';
@@ -27,13 +28,16 @@ import { PROPERTY_RUNS } from '../../support/property-runs.ts';
 import {
   ANY_ARCH,
   anyLabels,
+  anyReleases,
   anyTargeting,
   catalog,
   device,
   fields,
+  LADDER,
+  matchesBoth,
   planOf,
-  release,
   snapshot,
+  version,
 } from '../sample.ts';
 
 type Question = {
@@ -46,11 +50,9 @@ type Question = {
 };
 
 const BLANK = { platform: 'linux', arch: undefined, id: undefined, labels: {}, excluded: [] };
-const LADDER = ['1.0.0-rc', '1.0.0', '1.0.0+1', '1.0.1', '1.1.0', '1.1.0.1', '2.0.0-beta', '2.0.0'];
 const OTHER_SPELLINGS = ['0.9', 'v1.0', '1.1', '01.00.01', 'v2', '3.0'];
 /** Versions that no release has: two below all releases, two in between, and two above. */
 const IN_BETWEEN = ['0.7', '0.8', '1.0.5', '1.0.6', '3.1', '3.2'];
-const OFTEN = ['published', 'published', 'rolled_back'] as const;
 const IDS = Array.from({ length: 12 }, (_, index) => `device-${index}`);
 
 const anyArtifact: fc.Arbitrary<Artifact> = fc
@@ -67,28 +69,14 @@ const anyArtifact: fc.Arbitrary<Artifact> = fc
     url: `https://dl.example.com/${serial}`,
   }));
 
-const anyRelease: fc.Arbitrary<SnapshotRelease> = fc
-  .record({
-    version: fc.constantFrom(...LADDER),
-    // Every status occurs; published and rolled back, which decide between up and down, more often.
-    status: fc.constantFrom(...RELEASE_STATUSES, ...OFTEN, ...OFTEN),
-    rolloutPct: fc.constantFrom(0, 1, 30, 50, 99, ...[100, 100, 100, 100, 100]),
-    targets: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, anyTargeting),
-    offered: fc.boolean(),
-    artifacts: fc.oneof(
-      { weight: 3, arbitrary: fc.constant([ANY_ARCH]) },
-      { weight: 1, arbitrary: fc.array(anyArtifact, { maxLength: 5 }) },
-    ),
-  })
-  .map(({ version, ...parts }) => release(version, parts));
+const artifacts = fc.oneof(
+  { weight: 3, arbitrary: fc.constant([ANY_ARCH]) },
+  { weight: 1, arbitrary: fc.array(anyArtifact, { maxLength: 5 }) },
+);
 
 const anySnapshot: fc.Arbitrary<ServingSnapshot> = fc
   .record({
-    releases: fc.uniqueArray(anyRelease, {
-      minLength: 3,
-      maxLength: 7,
-      selector: ({ version }) => version,
-    }),
+    releases: anyReleases({ artifacts }),
     updateMode: fc.constantFrom('optional' as const, 'recommended' as const),
     minimumSupportedVersion: fc.constantFrom(null, null, '1.0.1', 'v1.1'),
   })
@@ -114,18 +102,31 @@ const anyQuestions: fc.Arbitrary<Question[]> = fc.array(
   { minLength: 1, maxLength: 12 },
 );
 
-describe('what a plan says is the same for all devices', () => {
-  it('is what each of them is decided', () => {
+describe('plan and decide', () => {
+  it('target the devices that the rules say (§2.3)', () => {
+    fc.assert(
+      fc.property(anyTargeting, anyQuestions, (targets, questions) => {
+        const compiled = compileTargeting(targets);
+        for (const question of questions) {
+          const labels = new Map(Object.entries(question.labels));
+          const expected = isTargeted({ targets }, question);
+          expect(matchesBoth(compiled, fieldsOf(question), labels)).toBe(expected);
+        }
+      }),
+    );
+  });
+
+  it('what a plan says for all devices is what each of them is decided', () => {
     const seen = { offer: 0, nothing: 0, depends: 0 };
     fc.assert(
       fc.property(anySnapshot, anyQuestions, (served, questions) => {
         const built = catalog(served.releases, served);
-        for (const { version, platform, arch, id, labels } of questions) {
-          const plan = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
+        for (const question of questions) {
+          const plan = planOf(built, fieldsOf(question));
           const common = commonChoice(plan);
           if (common === undefined) seen.depends += 1;
           else {
-            expect(choose(plan, device(id, labels))).toBe(common);
+            expect(choose(plan, device(question.id, question.labels))).toBe(common);
             seen[typeof common === 'string' ? 'nothing' : 'offer'] += 1;
           }
         }
@@ -133,10 +134,8 @@ describe('what a plan says is the same for all devices', () => {
     );
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(PROPERTY_RUNS / 10);
   });
-});
 
-describe('a plan that several versions share', () => {
-  it('is that of each of them, and versions that a catalog does not tell apart share one', () => {
+  it('a plan that several versions share is that of each; those told apart by no catalog share one', () => {
     let shared = 0;
     fc.assert(
       fc.property(anySnapshot, anyQuestions, (served, questions) => {
@@ -144,26 +143,23 @@ describe('a plan that several versions share', () => {
         for (const question of questions) {
           const { plan } = planIn(slot, question);
           const { catalog: built, fields: _, ...said } = plan;
-          const { version, platform, arch } = question;
-          const own = planOf(built, { ...fields(version, platform), arch: foldArch(arch, '') });
+          const own = planOf(built, fieldsOf(question));
           expect({ ...own, catalog: undefined, fields: undefined }).toEqual({
             ...said,
             catalog: undefined,
             fields: undefined,
           });
-          if (plan.fields.version?.canonical !== versionOf(version).canonical) shared += 1;
+          if (plan.fields.version?.canonical !== version(question.version).canonical) shared += 1;
         }
-        const [below, above] = ['0.1.0', '0.2.0'].map((version) =>
-          planIn(slot, { ...BLANK, version }),
-        );
-        expect(below).toBe(above);
+        const [low, high] = ['0.1.0', '0.2.0'].map((text) => {
+          return planIn(slot, { ...BLANK, version: text });
+        });
+        expect(low).toBe(high);
       }),
     );
     expect(shared).toBeGreaterThan(PROPERTY_RUNS / 15);
   });
-});
 
-describe('plan and decide, against a naive reading of the rules', () => {
   it('give the same release, artifact, updateMode and allowDowngrade, and go strictly down or up', () => {
     const seen = { up: 0, down: 0, nothing: 0 };
     fc.assert(
@@ -193,10 +189,14 @@ function slotOf(served: ServingSnapshot): CatalogSlot {
   return slot;
 }
 
-function planIn(slot: CatalogSlot, { version, platform, arch }: Question) {
+function fieldsOf({ version: text, platform, arch }: Question) {
+  return { ...fields(text, platform), arch: foldArch(arch, '') };
+}
+
+function planIn(slot: CatalogSlot, { version: text, platform, arch }: Question) {
   const question = manifestQuestion(foldPlatform(platform), foldArch(arch, ''));
   const scope = checkScope('acme', 'stable', question);
-  const prepared = slot.planFor(checkQuery(scope, versionOf(version)));
+  const prepared = slot.planFor(checkQuery(scope, version(text)));
   if (prepared === undefined) throw new Error('the slot has no catalog');
   return prepared;
 }
@@ -229,25 +229,25 @@ function stepOf(from: string, to: string | undefined): 'up' | 'down' | 'nothing'
  * version order, the hash and alias folding with the product; those have tests of their own.
  */
 function decideNaively(served: ServingSnapshot, question: Question) {
-  const mine = versionOf(question.version);
+  const mine = version(question.version);
   const current = served.releases.find(
-    (each) => versionOf(each.version).canonical === mine.canonical,
+    (each) => version(each.version).canonical === mine.canonical,
   );
   const isDown = current?.status === 'rolled_back';
   const best = served.releases
     .filter((each) => each.status === 'published')
     .filter((each) => {
-      const order = compareVersions(versionOf(each.version), mine);
+      const order = compareVersions(version(each.version), mine);
       return isDown ? order < 0 : order > 0;
     })
     .filter((each) => isTargeted(each, question))
     .filter((each) => isInCohort(each, question.id))
     .filter((each) => chooseArtifact(each.artifacts, question) !== undefined)
     .filter((each) => !question.excluded.includes(each.id))
-    .sort((left, right) => compareVersions(versionOf(right.version), versionOf(left.version)))[0];
+    .sort((left, right) => compareVersions(version(right.version), version(left.version)))[0];
   if (best === undefined) return undefined;
   const minimum = served.minimumSupportedVersion;
-  const isBelow = minimum !== null && compareVersions(mine, versionOf(minimum)) < 0;
+  const isBelow = minimum !== null && compareVersions(mine, version(minimum)) < 0;
   const isRequired = isBelow || current?.status === 'deprecated';
   return {
     version: best.version,
@@ -255,12 +255,6 @@ function decideNaively(served: ServingSnapshot, question: Question) {
     updateMode: isRequired ? 'required' : served.updateMode,
     allowDowngrade: isDown,
   };
-}
-
-function versionOf(text: string) {
-  const parsed = parseVersion(text);
-  if (parsed === undefined) throw new Error(`not a version: ${text}`);
-  return parsed;
 }
 
 function isInCohort({ id, rolloutPct }: SnapshotRelease, deviceId: string | undefined): boolean {
@@ -290,7 +284,7 @@ function chooseArtifact(artifacts: readonly Artifact[], question: Question): Art
   return undefined;
 }
 
-function isTargeted({ targets }: SnapshotRelease, question: Question): boolean {
+function isTargeted({ targets }: Pick<SnapshotRelease, 'targets'>, question: Question): boolean {
   if (targets === null) return true;
   const labels = new Map(Object.entries(question.labels));
   const hasLabels = Object.entries(targets.matchLabels).every(([key, values]) => {
@@ -306,27 +300,18 @@ function holds(
   labels: ReadonlyMap<string, string>,
 ): boolean {
   if (operator === 'VersionGte' || operator === 'VersionLt') {
-    const order = compareVersions(versionOf(question.version), versionOf(values[0] ?? ''));
+    const order = compareVersions(version(question.version), version(values[0] ?? ''));
     return operator === 'VersionGte' ? order >= 0 : order < 0;
   }
-  const [value, listed] = (() => {
-    if (key === '$version') {
-      const canonical = values.map((each) => versionOf(each).canonical);
-      return [versionOf(question.version).canonical, canonical];
-    }
-    if (key === '$platform') {
-      return [foldPlatform(question.platform), values.map(foldPlatform)];
-    }
-    if (key === '$arch') {
-      return [
-        question.arch === undefined ? undefined : foldArch(question.arch, ''),
-        values.map((each) => foldArch(each, '')),
-      ];
-    }
-    return [labels.get(key), values];
-  })();
-  if (operator === 'DoesNotExist') return value === undefined;
-  if (value === undefined) return false;
-  if (operator === 'Exists') return true;
-  return listed.includes(value) === (operator === 'In');
+  const { version: text, platform, arch } = question;
+  type Resolved = readonly [given: string | undefined, fold: (each: string) => string];
+  const reserved = new Map<string, Resolved>([
+    ['$version', [text, (each) => version(each).canonical]],
+    ['$platform', [platform, foldPlatform]],
+    ['$arch', [arch, (each) => foldArch(each, '')]],
+  ]);
+  const [given, fold] = reserved.get(key) ?? [labels.get(key), (each) => each];
+  if (operator === 'DoesNotExist') return given === undefined;
+  if (given === undefined) return false;
+  return operator === 'Exists' || values.map(fold).includes(fold(given)) === (operator === 'In');
 }

@@ -16,16 +16,16 @@ import type {
 import { DECISION_RULES } from '../../../src/domain/decision/rule/decision-rules.ts';
 import type { SnapshotRelease } from '../../../src/domain/decision/serving-snapshot.ts';
 import type { RequestFields } from '../../../src/domain/decision/targeting.ts';
-import { compareVersions } from '../../../src/domain/decision/version.ts';
+import { compareVersions, type Version } from '../../../src/domain/decision/version.ts';
 import { versionPosition } from '../../../src/domain/decision/version-position.ts';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
 import {
   anyLabels,
-  anyTargeting,
+  anyReleases,
   device,
   fields,
+  LADDER,
   planOf,
-  release,
   snapshot,
   version,
 } from '../sample.ts';
@@ -53,25 +53,13 @@ const NOTES_CONDITIONS: Readonly<Record<string, readonly Condition[]>> = {
   lab: [{ on: 'device', labelKeys: ['site'], fits: ({ labels }) => labels.get('site') === 'lab' }],
 };
 
-const LADDER = ['1.0.0-rc', '1.0.0', '1.0.1', '1.1.0', '2.0.0-beta', '2.0.0', '3.0.0'];
 /** Versions of devices, mostly between releases. Between 1.0.4 and 1.0.6 lies `EDGE` and no release. */
 const ASKED = ['0.1', '0.2', '1.0.4', '1.0.6', '2.5', '3.0.0', '4.0'];
 
-const anyRelease: fc.Arbitrary<SnapshotRelease> = fc
-  .record({
-    version: fc.constantFrom(...LADDER),
-    status: fc.constantFrom('published', 'published', 'published', 'rolled_back', 'paused'),
-    rolloutPct: fc.constantFrom(0, 50, 100, 100, 100),
-    targets: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, anyTargeting),
-    notes: fc.constantFrom('', '', '', 'nobody', 'edge', 'lab'),
-    offered: fc.boolean(),
-  })
-  .map(({ version: text, ...parts }) => release(text, parts));
-
-const anyReleases = fc.uniqueArray(anyRelease, {
-  minLength: 2,
-  maxLength: 7,
-  selector: (each) => each.version,
+const RELEASES = anyReleases({
+  status: fc.constantFrom('published', 'published', 'published', 'rolled_back', 'paused'),
+  rolloutPct: fc.constantFrom(0, 50, 100, 100, 100),
+  notes: fc.constantFrom('', '', '', 'nobody', 'edge', 'lab'),
 });
 
 const anyRequest = fc.record({
@@ -83,18 +71,23 @@ const anyRequest = fc.record({
       fc.constantFrom({ site: 'lab' }, { site: 'desk' }, {}),
     )
     .map(([id, labels, site]) => device(id, { ...Object.fromEntries(labels), ...site })),
+  excluded: fc
+    .subarray(
+      LADDER.map((text) => `rel-${text}`),
+      { maxLength: 2 },
+    )
+    .map((ids) => new Set(ids)),
 });
 
 const LISTS: readonly (readonly [string, readonly DecisionRule[]])[] = [
   ['the rules of the product', DECISION_RULES],
-  ...DECISION_RULES.map((rule) => [`${rule.reason} alone`, [rule]] as const),
   ['another rule alone', [NOTES_RULE]],
   ['another rule before all others', [NOTES_RULE, ...DECISION_RULES]],
   ['another rule behind all others', [...DECISION_RULES, NOTES_RULE]],
 ];
 
 describe.each(LISTS)('with %s', (title, rules) => {
-  const few = `too few cases for ${title}: LADDER, anyRelease and the labels lack what the rule reads`;
+  const few = `too few cases for ${title}: LADDER, RELEASES and the labels lack what the rule reads`;
 
   it('a decision offers the first release that no rule keeps from the device, else says the first reason', () => {
     const seen = { offered: 0, refused: 0 };
@@ -146,16 +139,25 @@ describe.each(LISTS)('with %s', (title, rules) => {
     expect(shared).toBeGreaterThan(SEEN_MIN);
   });
 
-  it('an explanation tells the same decision, with the reason and the sentence of the rule', () => {
-    eachRequest(rules, (served, { asked, who }) => {
+  it('an explanation passes over every release on the way, highest first, to what is decided', () => {
+    eachRequest(rules, (served, { asked, who, excluded }) => {
       const plan = planOf(served, asked);
-      const { reason, candidates } = explain(plan, who);
-      expect(reason).toBe(decide(plan, who).reason);
+      const { reason, candidates } = explain(plan, who, excluded);
+      const decision = decide(plan, who, excluded);
+      const offered = decision.candidate?.release.source.version;
+      expect(reason).toBe(decision.reason);
+      const onTheWay = wayOf(served, asked.version, plan.allowDowngrade);
+      const looked = candidates.map((each) => each.version);
+      const end = offered === undefined ? onTheWay.length : onTheWay.indexOf(offered) + 1;
+      expect(looked).toEqual(onTheWay.slice(0, end));
       for (const { version: text, verdict, detail } of candidates) {
+        expect(detail).toMatch(/^[A-Z].*\.$/s);
+        expect(verdict === 'offered').toBe(text === offered);
         const source = served.byCanonical.get(version(text).canonical)?.source;
         if (source?.status !== 'published') continue;
         const rule = unmetRule(rules, source, asked, who);
-        expect(verdict).toBe(rule?.reason ?? 'offered');
+        const passed = excluded.has(source.id) ? 'first-offer-unavailable' : 'offered';
+        expect(verdict).toBe(rule?.reason ?? passed);
         if (rule !== undefined) expect(detail).toBe(rule.sentence(source, asked, who));
       }
     });
@@ -166,17 +168,28 @@ function eachRequest(
   rules: readonly DecisionRule[],
   check: (
     served: Catalog,
-    request: { readonly asked: ReturnType<typeof fields>; readonly who: Device },
+    request: {
+      readonly asked: ReturnType<typeof fields>;
+      readonly who: Device;
+      readonly excluded: ReadonlySet<string>;
+    },
   ) => void,
 ): void {
   fc.assert(
-    fc.property(anyReleases, fc.array(anyRequest, { minLength: 1 }), (releases, requests) => {
+    fc.property(RELEASES, fc.array(anyRequest, { minLength: 1 }), (releases, requests) => {
       const served = compileCatalog(snapshot(releases), rules);
       for (const request of requests) check(served, request);
     }),
     // Enough that each count below is far above its minimum, whatever the seed.
     { numRuns: IS_WHOLE_MATRIX ? 1000 : 200 },
   );
+}
+
+/** Returns the versions of releases of any status above one, or below it, the highest first. */
+function wayOf({ byCanonical }: Catalog, from: Version, isDown: boolean): string[] {
+  const all = [...byCanonical.values()].map(({ source }) => source.version);
+  const way = all.filter((each) => compareVersions(version(each), from) * (isDown ? -1 : 1) > 0);
+  return way.sort((left, right) => compareVersions(version(right), version(left)));
 }
 
 /** Returns the first rule with an unmet condition, read from the rules without anything compiled. */

@@ -28,7 +28,6 @@ describe('a database is the record, or not', () => {
     ['its name is known', FULL, of('A', 2, 2), of('A', 2, 2), true],
     ['its name is known, and channels of it are gone', FULL, of('A', 2, 0), of('A', 2, 0), true],
     ['the node is of another record', FULL, of('B', 2), of('A', 2, 2), false],
-    ['the node is of another record, and has no channels', FULL, of('B'), NOTHING, false],
     // Redis is refused rather than the database.
     ['the engine is of another record', FULL, NOTHING, of('B', 2), true],
     ['the engine of an earlier version has other channels', FULL, NOTHING, of(undefined, 2), true],
@@ -42,7 +41,6 @@ describe('a database is the record, or not', () => {
     ['the node has a channel of it', EARLIER, of(undefined, 2, 1), NOTHING, true],
     ['the node has other channels', EARLIER, of(undefined, 2), NOTHING, false],
     ['the engine has a channel of it', EARLIER, NOTHING, of(undefined, 2, 1), true],
-    ['a dump from before was restored', EARLIER, of('A', 2, 1), of('A', 2, 1), true],
     ['a dump of another deployment was restored', EARLIER, of('A', 2), of('A', 2), false],
     ['the engine is silent', FULL, NOTHING, undefined, true],
   ])('when %s', (_, database, own, shared, isRecord) => {

@@ -14,12 +14,20 @@ import type {
 } from '../../../src/domain/decision/serving-snapshot.ts';
 import { installableBy } from '../../../src/updater/installable-by.ts';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
-import { anyLabels, anyTargeting, catalog, device, fields, release, version } from '../sample.ts';
+import {
+  anyLabels,
+  anyReleases,
+  catalog,
+  device,
+  fields,
+  LADDER,
+  release,
+  version,
+} from '../sample.ts';
 
 /** Least number of cases of each kind that must have come up. */
-const SEEN_MIN = 30;
+const SEEN_MIN = 10;
 
-const LADDER = ['1.0.0-rc', '1.0.0', '1.0.1', '1.1.0', '2.0.0-beta', '2.0.0', '2.0.0.1', '3.0.0'];
 const RUNNING = [...LADDER, '0.9', '1.0.0.5', '1.0.5', '2.5', '4.0'];
 
 const anyArtifact: fc.Arbitrary<Artifact> = fc
@@ -36,18 +44,15 @@ const anyArtifact: fc.Arbitrary<Artifact> = fc
     ...(signature && { signature }),
   }));
 
-const anyRelease: fc.Arbitrary<SnapshotRelease> = fc
-  .record({
-    version: fc.constantFrom(...LADDER),
-    status: fc.constantFrom('published', 'published', 'published', 'rolled_back', 'deprecated'),
-    rolloutPct: fc.constantFrom(0, 50, 100, 100, 100),
-    targets: fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, anyTargeting),
-    artifacts: fc.array(anyArtifact, { maxLength: 3 }),
-  })
-  .map(({ version: text, ...parts }) => release(text, parts));
-
-const byVersion = { selector: (each: SnapshotRelease) => each.version, maxLength: 6 };
-const anyReleases = fc.uniqueArray(anyRelease, { ...byVersion, minLength: 1 });
+const releasesOf = (minLength: number) =>
+  anyReleases(
+    {
+      status: fc.constantFrom('published', 'published', 'published', 'rolled_back', 'deprecated'),
+      rolloutPct: fc.constantFrom(0, 50, 100, 100, 100),
+      artifacts: fc.array(anyArtifact, { maxLength: 3 }),
+    },
+    { minLength, maxLength: 6 },
+  );
 
 const anyPolicy = fc.record({
   minimumSupportedVersion: fc.constantFrom(null, null, '1.0.0', '1.0.5', '2.0.0'),
@@ -62,10 +67,7 @@ const anyChange = fc.record({
     fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
   ),
   count: fc.nat(6),
-  added: fc.oneof(
-    { weight: 3, arbitrary: fc.constant<SnapshotRelease[]>([]) },
-    fc.uniqueArray(anyRelease, byVersion),
-  ),
+  added: fc.oneof({ weight: 3, arbitrary: fc.constant<SnapshotRelease[]>([]) }, releasesOf(0)),
 });
 
 type Change = typeof anyChange extends fc.Arbitrary<infer Value> ? Value : never;
@@ -113,7 +115,7 @@ it('where it rules a difference out, no device is offered or required what it wa
   const seen = { ruledOut: 0, offered: 0, lost: 0, wider: 0 };
   fc.assert(
     fc.property(
-      ...[anyReleases, anyChange, anyPolicy, anyPolicy, fc.boolean()],
+      ...[releasesOf(1), anyChange, anyPolicy, anyPolicy, fc.boolean()],
       fc.array(anyAsking, { minLength: 20, maxLength: 20 }),
       (releases, change, was, is, isSamePolicy, askings) => {
         const before = catalog(releases, was);
@@ -135,11 +137,12 @@ it('where it rules a difference out, no device is offered or required what it wa
         }
       },
     ),
-    { numRuns: IS_WHOLE_MATRIX ? 20_000 : 2000 },
+    { numRuns: IS_WHOLE_MATRIX ? 20_000 : 800 },
   );
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(SEEN_MIN);
 });
 
+// Where it may get more, the property shows; here is above all where it does not.
 describe('a device may get more', () => {
   const signed = { platform: 'linux', url: 'https://dl.example.com/a', signature: 's' };
   const two = release('2.0.0', { artifacts: [signed] });
@@ -147,47 +150,30 @@ describe('a device may get more', () => {
   const partly = release('3.0.0', {
     artifacts: [signed, { platform: 'linux', url: 'https://dl.example.com/a.deb' }],
   });
-  const package_ = { ...signed, url: 'https://dl.example.com/a.deb' };
-  const gone = release('5.0.0', { status: 'rolled_back' });
+  const packed = release('1.0.0', {
+    artifacts: [{ ...signed, url: 'https://dl.example.com/a.deb' }],
+  });
+  const goneAt = (text: string) => release(text, { status: 'rolled_back' });
+  const gone = goneAt('5.0.0');
   const old = release('0.5.0', { status: 'deprecated' });
 
   type State = [releases: readonly SnapshotRelease[], policy?: Partial<ServingSnapshot>];
   const signatures = { requireSignature: true };
   const minimum = (text: string | null) => ({ minimumSupportedVersion: text });
+  const LEAST = minimum('1.0.0');
   const cases: [title: string, before: State, after: State, boolean][] = [
     ['nothing changes', [[two, one]], [[two, one]], false],
-    ['a higher release comes', [[two]], [[three, two]], true],
-    ['a lower release comes', [[three, two]], [[three, two, one]], true],
     ['one at 0 % comes', [[two]], [[release('3.0.0', { rolloutPct: 0 }), two]], false],
     ['a paused one comes', [[two]], [[release('3.0.0', { status: 'paused' }), two]], false],
     ['the lowest releases go', [[three, two, one]], [[three]], false],
     ['all releases go', [[three, two]], [[]], false],
-    ['the highest release goes', [[three, two]], [[two]], true],
     ['the highest of all goes, with those below', [[three, two]], [[]], false],
     ['a release is another one', [[two]], [[release('2.0.0', { notes: 'New.' })]], true],
-    ['a rolled-back version comes', [[two]], [[gone, two]], true],
-    [
-      'a rolled-back version comes below all',
-      [[two]],
-      [[{ ...gone, version: '0.1.0' }, two]],
-      false,
-    ],
+    ['a rolled-back version comes below all', [[two]], [[goneAt('0.1.0'), two]], false],
     ['a rolled-back version goes', [[gone, two]], [[two]], false],
-    [
-      'a rolled-back version below others goes',
-      [[{ ...gone, version: '1.5.0' }, two]],
-      [[two]],
-      true,
-    ],
-    ['a deprecated version comes', [[two]], [[two, old]], true],
+    ['a rolled-back version below others goes', [[goneAt('1.5.0'), two]], [[two]], true],
     ['a deprecated version goes', [[two, old]], [[two]], false],
-    [
-      'one comes that is required anyway',
-      [[two], minimum('1.0.0')],
-      [[two, old], minimum('1.0.0')],
-      false,
-    ],
-    ['the minimum is set', [[two]], [[two], minimum('1.0.0')], true],
+    ['one comes that is required anyway', [[two], LEAST], [[two, old], LEAST], false],
     ['the minimum rises', [[two], minimum('1.0.0')], [[two], minimum('1.0.1')], true],
     ['the minimum falls', [[two], minimum('1.0.1')], [[two], minimum('1.0.0')], false],
     ['the minimum is spelled otherwise', [[two], minimum('1.0')], [[two], minimum('1.0.0')], false],
@@ -197,12 +183,11 @@ describe('a device may get more', () => {
     ['signatures are required of the highest', [[three, two]], [[three, two], signatures], true],
     ['signatures are required of a kind', [[partly, one]], [[partly, one], signatures], false],
     [
-      'signatures are required of a kind that a lower one has',
-      [[partly, release('1.0.0', { artifacts: [package_] })]],
-      [[partly, release('1.0.0', { artifacts: [package_] })], signatures],
+      'they are of one that a lower one has',
+      [[partly, packed]],
+      [[partly, packed], signatures],
       true,
     ],
-    ['signatures are no longer required', [[three], signatures], [[three]], true],
     ['signatures never mattered', [[two], signatures], [[two]], false],
   ];
   test.each(cases)('%s', (_, before, after, expected) => {

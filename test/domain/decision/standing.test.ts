@@ -31,7 +31,6 @@ const WORDS: Readonly<Record<string, Partial<SnapshotRelease>>> = {
   'for-darwin': where('$platform', 'In', 'darwin'),
   'for-arm64': where('$arch', 'In', 'arm64'),
   'from-1.5': where('$version', 'VersionGte', '1.5.0'),
-  'below-0.2': where('$version', 'VersionLt', '0.2.0'),
   'for-0.9': where('$version', 'In', '0.9.0'),
 };
 
@@ -108,12 +107,8 @@ const CHANNELS: Readonly<Record<string, string>> = {
   // An older release below, whichever was published first (U4, U5).
   '1.0.0, 2.0.0': '2.0.0 serving; 1.0.0 superseded by 2.0.0; serves 2.0.0',
   '2.0.0, 1.0.0': '2.0.0 serving; 1.0.0 superseded by 2.0.0; serves 2.0.0',
-  '1.1.0 45%, 2.0.0': '2.0.0 serving; 1.1.0 superseded by 2.0.0; serves 2.0.0',
   '1.1.0 0%, 2.0.0': '2.0.0 serving; 1.1.0 for nobody yet; serves 2.0.0',
-  '1.0.0, 1.1.0, 1.2.0':
-    '1.2.0 serving; 1.1.0 superseded by 1.2.0; 1.0.0 superseded by 1.2.0; serves 1.2.0',
   '2.0.0-beta.1, 2.0.0': '2.0.0 serving; 2.0.0-beta.1 superseded by 2.0.0; serves 2.0.0',
-  '1.0.0, 2.0.0-b': '2.0.0-b serving; 1.0.0 superseded by 2.0.0-b; serves 2.0.0-b',
   // A newer release above, which is not for all (U12).
   '1.0.0, 2.0.0 50%': '2.0.0 rolling out; 1.0.0 serving; serves 1.0.0',
   '1.0.0, 2.0.0 0%': '2.0.0 for nobody yet; 1.0.0 serving; serves 1.0.0',
@@ -121,13 +116,10 @@ const CHANNELS: Readonly<Record<string, string>> = {
     '2.0.0 rolling out; 1.5.0 rolling out; 1.0.0 serving; serves 1.0.0',
   '1.0.0 50%, 1.5.0 50%, 2.0.0':
     '2.0.0 serving; 1.5.0 superseded by 2.0.0; 1.0.0 superseded by 2.0.0; serves 2.0.0',
-  '1.0.0, 2.0.0 paused': '2.0.0 paused; 1.0.0 serving; serves 1.0.0',
-  '1.0.0, 2.0.0 deprecated': '2.0.0 deprecated; 1.0.0 serving; serves 1.0.0',
   '1.0.0, 2.0.0 without-files': '2.0.0 without files; 1.0.0 serving; serves 1.0.0',
   '1.0.0, 2.0.0 rolled_back': '2.0.0 rolled back; 1.0.0 serving; serves 1.0.0',
   '1.0.0, 2.0.0 rolled_back, 3.0.0':
     '3.0.0 serving; 2.0.0 rolled back; 1.0.0 superseded by 3.0.0, way down for 2.0.0; serves 3.0.0',
-  '2.0.0 rolled_back, 3.0.0 0%': '3.0.0 for nobody yet; 2.0.0 rolled back; serves nothing',
   // Releases for some of the devices.
   '1.0.0 for-ring': '1.0.0 serving; serves 1.0.0 for some',
   '1.0.0, 2.0.0 for-ring': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
@@ -136,7 +128,6 @@ const CHANNELS: Readonly<Record<string, string>> = {
   '1.0.0 for-darwin': '1.0.0 for nobody yet; serves nothing',
   '1.0.0 for-darwin, 2.0.0': '2.0.0 serving; 1.0.0 for nobody yet; serves 2.0.0',
   '1.0.0, 2.0.0 from-1.5': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
-  '1.0.0, 2.0.0 below-0.2': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
   '1.0.0, 2.0.0 for-0.9': '2.0.0 serving; 1.0.0 serving; serves 2.0.0 for some, 1.0.0',
   '1.0.0 linux darwin, 2.0.0 linux darwin for-linux':
     '2.0.0 serving; 1.0.0 serving on darwin, else 2.0.0; ' +
@@ -145,10 +136,6 @@ const CHANNELS: Readonly<Record<string, string>> = {
   '3.0.0 linux darwin windows, 3.1.0 linux':
     '3.1.0 serving; 3.0.0 serving on darwin, windows, else 3.1.0; ' +
     'serves 3.1.0 on linux, 3.0.0 on darwin, windows',
-  '3.0.0 linux darwin, 3.1.0 linux 50%': '3.1.0 rolling out; 3.0.0 serving; serves 3.0.0',
-  '1.0.0 linux, 1.1.0 darwin, 1.2.0 windows':
-    '1.2.0 serving; 1.1.0 serving; 1.0.0 serving; ' +
-    'serves 1.2.0 on windows, 1.1.0 on darwin, 1.0.0 on linux',
   '1.0.0 linux darwin, 1.1.0 darwin, 1.2.0 linux':
     '1.2.0 serving; 1.1.0 serving; 1.0.0 superseded by 1.2.0; ' +
     'serves 1.2.0 on linux, 1.1.0 on darwin',
@@ -162,13 +149,10 @@ const CHANNELS: Readonly<Record<string, string>> = {
     '1.1.0 serving; 1.0.0 serving on linux (other) (deb), else 1.1.0; ' +
     'serves 1.1.0 on linux (other) (appimage), 1.0.0 on linux (other) (deb)',
   // Settings of the channel, and channels that follow another one (U14).
-  '1.0.0, 2.0.0 unsigned': '2.0.0 serving; 1.0.0 superseded by 2.0.0; serves 2.0.0',
   'signed: 1.0.0, 2.0.0 unsigned': '2.0.0 for nobody yet; 1.0.0 serving; serves 1.0.0',
-  '2.0.0 followed': '2.0.0 serving; serves 2.0.0 (from stable)',
   '1.0.0, 2.0.0 followed': '2.0.0 serving; 1.0.0 superseded by 2.0.0; serves 2.0.0 (from stable)',
   '3.0.0-b, 2.0.0 followed': '3.0.0-b serving; 2.0.0 superseded by 3.0.0-b; serves 3.0.0-b',
   '1.0.0, 2.0.0 50% followed': '2.0.0 rolling out; 1.0.0 serving; serves 1.0.0',
-  '1.0.0, 2.0.0 rolled_back followed': '2.0.0 rolled back; 1.0.0 serving; serves 1.0.0',
 };
 
 describe('the standing of a channel', () => {

@@ -4,7 +4,11 @@ import fc from 'fast-check';
 import semver from 'semver';
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
-import { compareVersions, parseVersion } from '../../../src/domain/decision/version.ts';
+import { byVersion, compareVersions, parseVersion } from '../../../src/domain/decision/version.ts';
+import {
+  collectLandmarks,
+  versionPosition,
+} from '../../../src/domain/decision/version-position.ts';
 import { version } from '../sample.ts';
 
 /** Digits with leading zeros now and then, and lengths past what a double holds exactly. */
@@ -63,6 +67,7 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
     1.0.0-beta.1 = 1.0.0-beta.1 | 1-rc = 1.0.0-rc | 1.0-rc.01 = 1.0.0-rc.1 | 1.0.0-00 = 1.0.0-0
     1.0.0-0a = 1.0.0-0a | 1.0.0-- = 1.0.0-- | 1.0.0-Beta = 1.0.0-Beta | 1.0.0+1 = 1.0.0+1
     1.0.0+01 = 1.0.0+01 | 1.0+exp.sha-5114f85 = 1.0.0+exp.sha-5114f85 | 1.0.0-a+b = 1.0.0-a+b
+    v1.2.00.0 = 1.2.0 | 01.002 = 1.2.0 | 1.0.0-RC = 1.0.0-RC
     1.0.0+a-b = 1.0.0+a-b | 99999999999999999999.0.0 = 99999999999999999999.0.0
     0000000000000000000001.0.0 = 1.0.0
   `
@@ -93,8 +98,7 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
         expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
       }),
     );
-    const edges = ['', '.', '1.', '1..2', '.1.2', '1.2.', '1.2.3.', '1.2.3.4.5', '0.0.0', '00.1.2'];
-    for (const text of edges) {
+    for (const text of ['', '.', '1.', '1..2', '.1.2', '1.2.3.', '1.2.3.4.5', '0.0.0', '00.1.2']) {
       expect(parseVersion(text)).toEqual(parseVersion(`v${text}`));
     }
   });
@@ -128,17 +132,7 @@ describe('grammar: optional leading v or V, one to four numeric parts, -prerelea
   });
 });
 
-describe('canonical form: one spelling for all equal versions', () => {
-  it('a leading v, a missing part and a leading zero are no difference', () => {
-    const spellings = ['1.2', 'v1.2', 'V1.2.0', '1.2.0.0', '01.002', 'v1.2.00.0'];
-    expect(new Set(spellings.map((text) => version(text).canonical))).toEqual(new Set(['1.2.0']));
-  });
-
-  it('build metadata and the case of identifiers are a difference', () => {
-    expect(version('1.0.0+1').canonical).not.toBe(version('1.0.0').canonical);
-    expect(version('1.0.0-RC').canonical).not.toBe(version('1.0.0-rc').canonical);
-  });
-
+describe('canonical form: one spelling for all equal versions (§10.6)', () => {
   it('is a fixed point: reading it again gives itself, and compares equal', () => {
     fc.assert(
       fc.property(
@@ -149,14 +143,6 @@ describe('canonical form: one spelling for all equal versions', () => {
           expect(compareVersions(again, parsed)).toBe(0);
         },
       ),
-    );
-  });
-
-  it('never exceeds what was written by more than the parts it fills in', () => {
-    fc.assert(
-      fc.property(anyVersionText, (text) => {
-        expect(version(text).canonical.length).toBeLessThanOrEqual(text.length + '.0.0'.length);
-      }),
     );
   });
 });
@@ -241,6 +227,31 @@ it('orders by parts on both sides of what fits into one number', () => {
       const at = left.findIndex((value, index) => value !== right[index]);
       const expected = at === -1 ? 0 : Math.sign((left[at] ?? 0) - (right[at] ?? 0));
       expect(Math.sign(compareVersions(a, b))).toBe(expected);
+    }),
+  );
+});
+
+it('lists show the highest first, and what is no version last, in the order given', () => {
+  const shown = ['1.10.0', '1.10.0-rc.10', '1.10.0-rc.2', '1.9.0', 'nightly', ''];
+  const given = ['nightly', '1.9.0', '1.10.0', '1.10.0-rc.2', '', '1.10.0-rc.10'];
+  const items = given.map((name) => ({ name }));
+  expect(byVersion(items, ({ name }) => name).map(({ name }) => name)).toEqual(shown);
+});
+
+const anyNear = fc
+  .constantFrom('0.1', '1.0.0-rc', '1', '1.0.0+1', '1.0.0.1', '1.2', '99999999999999999999')
+  .map(version);
+
+it('two versions stand alike exactly when every landmark compares the same with both', () => {
+  fc.assert(
+    fc.property(fc.array(anyNear), anyNear, anyNear, (named, left, right) => {
+      const releases = named.map((each) => ({ version: each, requirements: [] }));
+      const landmarks = collectLandmarks(releases, undefined);
+      const isSame = named.every(
+        (each) =>
+          Math.sign(compareVersions(each, left)) === Math.sign(compareVersions(each, right)),
+      );
+      expect(versionPosition(landmarks, left) === versionPosition(landmarks, right)).toBe(isSame);
     }),
   );
 });

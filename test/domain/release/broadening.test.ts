@@ -13,7 +13,6 @@ import {
   anyTargeting,
   fields,
   matchesBoth,
-  ownRecord,
   targeting,
 } from '../sample.ts';
 
@@ -76,7 +75,7 @@ describe('labels broaden when every key that remains has a superset and no key i
 });
 
 function own(key: string, ...values: readonly string[]): Targeting {
-  return labels(ownRecord([[key, [...values]]]));
+  return labels(Object.fromEntries([[key, [...values]]]));
 }
 
 describe('expressions are frozen, compared as a set', () => {
