@@ -42,6 +42,8 @@ async function turnsWithin(
   return begun;
 }
 
+const twice = (index: number) => index < 2;
+
 function fail(): never {
   throw new Error('a bug');
 }
@@ -49,30 +51,11 @@ function fail(): never {
 describe('turns', () => {
   it.each<[string, Partial<Options>, number, ((index: number) => unknown) | undefined, number[]]>([
     ['begin after a period', {}, 0, undefined, [1000, 2000, 3000]],
-    [
-      'begin at once, in the same turn of the process',
-      { firstMs: 0 },
-      0,
-      undefined,
-      [0, 1000, 2000, 3000],
-    ],
+    ['begin at once', { firstMs: 0 }, 0, undefined, [0, 1000, 2000, 3000]],
     ['begin after a time of their own', { firstMs: 300 }, 0, undefined, [300, 1300, 2300, 3300]],
     ['come a period after the one before has ended', {}, 700, undefined, [1000, 2700]],
-    [
-      'come at once where one has left more to do',
-      { busyMs: 0 },
-      100,
-      (index) => index < 2,
-      [1000, 1100, 1200, 2300],
-    ],
-    [
-      'come sooner where one has left more to do',
-      { busyMs: 10 },
-      0,
-      (index) => index < 2,
-      [1000, 1010, 1020, 2020, 3020],
-    ],
-    ['come as ever where that makes no difference', {}, 0, () => true, [1000, 2000, 3000]],
+    ['come at once where more is left', { busyMs: 0 }, 100, twice, [1000, 1100, 1200, 2300]],
+    ['come sooner where more is left', { busyMs: 10 }, 0, twice, [1000, 1010, 1020, 2020, 3020]],
     ['come as ever after a fault', { busyMs: 0, onFault: () => true }, 0, fail, [1000, 2000, 3000]],
   ])('%s', async (_what, options, takes, turn, expected) => {
     expect(await turnsWithin(3300, options, takes, turn)).toEqual(expected);
@@ -93,47 +76,24 @@ describe('turns', () => {
     expect(begun).toEqual([1000, 2000]);
   });
 
-  it('survive work that throws before it has a promise', async () => {
-    const onFault = vi.fn();
-    running = periodic(
-      () => {
-        throw new Error('a bug');
-      },
-      { everyMs: EVERY_MS, onFault },
-    );
-    running.start();
-    await vi.advanceTimersByTimeAsync(2 * EVERY_MS);
-    expect(onFault).toHaveBeenCalledTimes(2);
-  });
-
   it('can be taken at any time, and tell whether they left more to do', async () => {
-    const left = [true, undefined, new Error('a bug')];
-    const onFault = vi.fn();
+    const [left, onFault] = [[true, undefined, new Error('a bug')], vi.fn()];
     const polls = periodic(
-      async () => {
+      () => {
         const next = left.shift();
+        // Before there is a promise.
         if (next instanceof Error) throw next;
-        return next;
+        return Promise.resolve(next);
       },
       { everyMs: EVERY_MS, onFault },
     );
-    expect([await polls.turn(), await polls.turn(), await polls.turn()]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    const told = [await polls.turn(), await polls.turn(), await polls.turn()];
+    expect(told).toEqual([true, false, false]);
     expect(onFault.mock.calls).toEqual([[new Error('a bug')]]);
   });
 });
 
 describe('a stop', () => {
-  it('ends the turns', async () => {
-    const begun = await turnsWithin(1000, {});
-    await running?.stop();
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect([running?.isStopped, begun]).toEqual([true, [1000]]);
-  });
-
   it('waits for the turn that is taken, after which none comes, though more is left', async () => {
     const begun = await turnsWithin(1000, { busyMs: 0 }, 500, () => true);
     let isStopped = false;
@@ -145,25 +105,22 @@ describe('a stop', () => {
     await vi.advanceTimersByTimeAsync(1);
     await stopped;
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(begun).toEqual([1000]);
+    expect([running?.isStopped, begun]).toEqual([true, [1000]]);
   });
 
   it('waits for every turn that is taken, also for one beside which another began', async () => {
     const ends: (() => void)[] = [];
-    const polls = periodic(() => new Promise<void>((resolve) => ends.push(resolve)), {
-      everyMs: EVERY_MS,
-    });
-    const turns = [polls.turn(), polls.turn()];
-    let isStopped = false;
-    const stopped = polls.stop().then(() => {
-      isStopped = true;
-    });
+    const work = () => new Promise<void>((resolve) => ends.push(resolve));
+    const polls = periodic(work, { everyMs: EVERY_MS });
+    const [first, second] = [polls.turn(), polls.turn()];
+    const ended: string[] = [];
+    const stopped = polls.stop().then(() => ended.push('stop'));
     ends[1]?.();
-    await turns[1];
-    await vi.advanceTimersByTimeAsync(1);
-    expect(isStopped).toBe(false);
+    await second;
+    void first.then(() => ended.push('turn'));
     ends[0]?.();
     await stopped;
+    expect(ended).toEqual(['turn', 'stop']);
   });
 
   it('before the start keeps it from starting', async () => {
@@ -180,31 +137,31 @@ describe('a fault', () => {
   const away = new Unavailable('ledger', new Error('connection refused'));
   const bug = new TypeError('a bug');
 
-  it.each([
-    ['a bug is an error', bug, {}, [['error', { err: bug }, 'it failed']]],
-    ['a store that is away is worth no line', away, {}, [['debug', { err: away }, 'it failed']]],
+  it.each<[string, Error, Parameters<typeof tellFault>[4], unknown[]]>([
+    ['a bug is an error', bug, {}, ['error', { err: bug }, 'it failed']],
+    ['a store that is away is worth no line', away, {}, ['debug', { err: away }, 'it failed']],
     [
       'it may have its own words',
       away,
       { waits: 'it waits' },
-      [['debug', { err: away }, 'it waits']],
+      ['debug', { err: away }, 'it waits'],
     ],
-    ['or none', away, { waits: false as const }, []],
+    ['or none', away, { waits: false }, []],
     [
-      'details are told',
+      'with details',
       bug,
       { details: { plan: 'a' } },
-      [['error', { err: bug, plan: 'a' }, 'it failed']],
+      ['error', { err: bug, plan: 'a' }, 'it failed'],
     ],
   ])('is counted; %s', (_what, error, options, expected) => {
-    const lines: unknown[] = [];
+    const line: unknown[] = [];
     const places: string[] = [];
     const metrics = { faults: { add: (place: string) => void places.push(place) } };
     const log = {
-      debug: (...line: unknown[]) => void lines.push(['debug', ...line]),
-      error: (...line: unknown[]) => void lines.push(['error', ...line]),
+      debug: (...told: unknown[]) => void line.push('debug', ...told),
+      error: (...told: unknown[]) => void line.push('error', ...told),
     };
     tellFault({ metrics, log }, 'poll', error, 'it failed', options);
-    expect([places, lines]).toEqual([['poll'], expected]);
+    expect([places, line]).toEqual([['poll'], expected]);
   });
 });

