@@ -70,15 +70,12 @@ it.each<[query: string, reason: string, device?: object]>([
 );
 
 it.each([
-  ['channel: Required', ''],
   ['channel: Required', 'deviceId=x&platform=linux'],
   ['platform: Required without a deviceId', 'channel=stable'],
   ['version: Invalid version', 'channel=stable&platform=linux&version=nonsense'],
-  ['platform: Must not be empty', 'channel=stable&platform='],
   ['platform: Must not contain NUL or broken characters', 'channel=stable&platform=%00'],
   ['deviceId: Must not be empty', 'deviceId='],
   ['bundle: Must have at most 32 characters', `bundle=${'x'.repeat(33)}`],
-  ['l.: Label key must not be empty', 'l.=x'],
   ['l.key: Must be at most 256 characters', `l.key=${'x'.repeat(10_000)}`],
   ['Unknown device', 'deviceId=nobody'],
   ['Unknown channel', 'deviceId=a&channel=nowhere'],

@@ -21,7 +21,7 @@ import { SharedSnapshots } from '../../src/serving/cold-loads.ts';
 import { FirstOffers, SharedOffers } from '../../src/serving/first-offers.ts';
 import { LedgerRecovery, RememberedChannels } from '../../src/serving/ledger-recovery.ts';
 import type { DiskSnapshots } from '../../src/store/disk-snapshots.ts';
-import type { Announcement, ChannelName, Engine } from '../../src/store/engine.ts';
+import type { Announcement, Engine } from '../../src/store/engine.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { manifestOf, manifestQuestion } from '../../src/updater/manifest.ts';
 import { device, release, snapshot, version } from '../domain/sample.ts';
@@ -67,43 +67,26 @@ export function watchedEngine() {
 }
 
 /** Last known snapshots in memory: a disk on which every write has ended. */
-class KeptInMemory implements DiskSnapshots {
-  private readonly kept = new Map<string, ServingSnapshot>();
-
-  keep(last: ServingSnapshot): void {
-    this.kept.set(`${last.appRef}/${last.channel}`, last);
-  }
-
-  async find(appRef: string, channel: string): Promise<ServingSnapshot | undefined> {
-    return this.kept.get(`${appRef}/${channel}`);
-  }
-
-  async list(): Promise<readonly ChannelName[]> {
-    return [...this.kept.values()];
-  }
-
-  forget(appRef: string, channel: string): void {
-    this.kept.delete(`${appRef}/${channel}`);
-  }
-
-  async readRecord(): Promise<string | undefined> {
-    return undefined;
-  }
-
-  keepRecord(): void {}
-
-  async hasAny(): Promise<boolean> {
-    return this.kept.size > 0;
-  }
-
-  async flush(): Promise<void> {}
+function diskInMemory(): DiskSnapshots {
+  const kept = new Map<string, ServingSnapshot>();
+  const nameOf = (...name: readonly string[]) => name.join('/');
+  return {
+    keep: (last) => void kept.set(nameOf(last.appRef, last.channel), last),
+    find: async (...name) => kept.get(nameOf(...name)),
+    list: async () => [...kept.values()],
+    forget: (...name) => void kept.delete(nameOf(...name)),
+    readRecord: async () => undefined,
+    keepRecord: () => undefined,
+    hasAny: async () => kept.size > 0,
+    flush: async () => undefined,
+  };
 }
 
 /** Builds the node; `now` is the clock of its first offers. */
 export function servingNode(now?: () => number) {
   const ledger = new FakeLedger();
   const engine = watchedEngine();
-  const diskSnapshots = new KeptInMemory();
+  const diskSnapshots = diskInMemory();
   const metrics = new Metrics();
   const warnings: string[] = [];
   const log = new RareLog({

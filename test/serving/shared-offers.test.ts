@@ -1,5 +1,5 @@
-// Tests how nodes tell each other of first offers: a node that the ledger does not answer offers what another
-// node has offered, and asks the engine seldom.
+// Tests how nodes tell each other of first offers: where the mark of one is noted, whatever is newer or away;
+// a node that the ledger does not answer offers what another node has offered, and asks the engine seldom.
 
 import { expect, it, vi } from 'vitest';
 import type { ServingSnapshot } from '../../src/domain/decision/serving-snapshot.ts';
@@ -10,13 +10,13 @@ import {
   checkOf,
   engineAway,
   loadedNode,
+  type ServingNode,
   servedRevision,
   servingNode,
   settle,
 } from './serving-node.ts';
 
 const REREAD_AFTER_MS = 5000;
-const RETRY_AFTER_FAULT_MS = 1000;
 
 /** Announcement of the first offer of 1.1.0. */
 const OFFER = {
@@ -41,24 +41,13 @@ async function cutOff() {
 it("without the ledger, the mark in the engine's copy counts, and is kept", async () => {
   const { node, reads } = await cutOff();
   await node.engine.putSnapshot(state(true));
-  const answers = await Promise.all(Array.from({ length: 50 }, () => checkOf(node)));
-  expect(new Set(answers)).toEqual(new Set(['1.1.0']));
-  expect(await checkOf(node)).toBe('1.1.0');
+  const answers = await Promise.all(Array.from({ length: 9 }, () => checkOf(node)));
+  expect(new Set([...answers, await checkOf(node)])).toEqual(new Set(['1.1.0']));
   expect(reads).toHaveBeenCalledTimes(1);
   expect(node.ledger.offers).toHaveLength(1);
-  expect(node.metrics.firstOffers.counts.get('shared')).toBe(50);
+  expect(node.metrics.firstOffers.counts.get('shared')).toBe(9);
   const kept = await node.diskSnapshots.find('acme', 'stable');
   expect(kept?.releases.every(({ offered }) => offered)).toBe(true);
-});
-
-it("the copy's mark counts whether the copy is older or newer than what is served", async () => {
-  for (const revision of [1, 3]) {
-    const node = await loadedNode(state(false, 2));
-    node.ledger.fault = ledgerAway();
-    await node.engine.putSnapshot(state(true, revision));
-    expect(await checkOf(node)).toBe('1.1.0');
-    expect(servedRevision(node)).toBe(Math.max(revision, 2));
-  }
 });
 
 it('a newer copy is decided by, though it has no mark', async () => {
@@ -71,31 +60,12 @@ it('a newer copy is decided by, though it has no mark', async () => {
 it('a copy without the mark is read again after 5 seconds, not with every check', async () => {
   const { node, clock, reads } = await cutOff();
   await node.engine.putSnapshot(state(false));
-  for (clock.now = 0; clock.now < REREAD_AFTER_MS; clock.now += 100) {
+  for (clock.now = 0; clock.now < REREAD_AFTER_MS; clock.now += 500) {
     expect(await checkOf(node)).toBe('1.0.0');
   }
   expect(reads).toHaveBeenCalledTimes(1);
   await node.engine.putSnapshot(state(true));
   expect(await checkOf(node)).toBe('1.1.0');
-});
-
-it('an engine that is away as well is asked once a second', async () => {
-  const { node, clock, reads } = await cutOff();
-  node.engine.fault = engineAway();
-  for (clock.now = 0; clock.now < RETRY_AFTER_FAULT_MS; clock.now += 100) {
-    expect(await checkOf(node)).toBe('1.0.0');
-  }
-  expect(reads).toHaveBeenCalledTimes(1);
-  expect(node.metrics.faults.counts.get('engine-read')).toBe(1);
-  node.engine.fault = undefined;
-  await node.engine.putSnapshot(state(true));
-  expect(await checkOf(node)).toBe('1.1.0');
-});
-
-it('a bug of the engine fails the check', async () => {
-  const { node } = await cutOff();
-  node.engine.fault = new TypeError('bug');
-  await expect(checkOf(node)).rejects.toThrow(TypeError);
 });
 
 it('a copy that another database left under the same name does not count', async () => {
@@ -153,4 +123,74 @@ it('an offer of a newer state marks no older one, in which the release may be fo
   // An offer of this state, or of an older one, was recorded in the ledger and stays.
   node.catalogs.hear(OFFER);
   expect(await checkOf(node)).toBe('1.1.0');
+});
+
+function unoffered(revision: number, ...versions: readonly string[]): ServingSnapshot {
+  const releases = versions.map((version) => release(version, { offered: false }));
+  return channelAt(revision, 'stable', { releases });
+}
+
+function catalogOf({ catalogs }: ServingNode) {
+  const catalog = catalogs.peek('acme', 'stable')?.catalog;
+  if (catalog === undefined) throw new Error('not loaded');
+  return catalog;
+}
+
+/** Tells of first offers that were decided by this catalog, the present one if none is given. */
+async function tell(node: ServingNode, versions: readonly string[], by = catalogOf(node)) {
+  for (const version of versions) {
+    const found = by.byCanonical.get(version);
+    if (found === undefined) throw new Error(`${version} is not served`);
+    node.sharedOffers.tell(by, found);
+  }
+  await settle();
+}
+
+/** Returns the versions that are marked as offered here, in the engine's copy and on disk. */
+async function marks(node: ServingNode) {
+  const { fault } = node.engine;
+  node.engine.fault = undefined;
+  const shared = await node.engine.getSnapshot('acme', 'stable');
+  node.engine.fault = fault;
+  const kept = await node.diskSnapshots.find('acme', 'stable');
+  const here = { releases: catalogOf(node).marked.releases };
+  return [here, shared, kept].map((state) =>
+    state?.releases.flatMap(({ version, offered }) => (offered ? [version] : [])).sort(),
+  );
+}
+
+it('a mark stands in the catalog, in the engine and on disk, and does not undo one noted before', async () => {
+  const node = await loadedNode(unoffered(1, '1.0.0', '1.1.0'));
+  await tell(node, ['1.1.0']);
+  expect(await marks(node)).toEqual([['1.1.0'], ['1.1.0'], ['1.1.0']]);
+  await tell(node, ['1.0.0']);
+  const both = ['1.0.0', '1.1.0'];
+  expect(await marks(node)).toEqual([both, both, both]);
+});
+
+it('a mark of a catalog that was replaced meanwhile stands in the present one', async () => {
+  const node = await loadedNode(unoffered(1, '1.0.0'));
+  const before = catalogOf(node);
+  // This revision was read before the offer was recorded, and is installed before the offer is noted.
+  node.ledger.commit(unoffered(2, '1.0.0', '1.1.0'));
+  await node.catalogs.reload('acme', 'stable');
+  await tell(node, ['1.0.0'], before);
+  expect(before.byCanonical.get('1.0.0')?.offered).toBe(true);
+  expect(await marks(node)).toEqual([['1.0.0'], ['1.0.0'], ['1.0.0']]);
+  expect((await node.engine.getSnapshot('acme', 'stable'))?.revision).toBe(2);
+  expect((await node.diskSnapshots.find('acme', 'stable'))?.revision).toBe(2);
+});
+
+it('a mark is kept on disk with the engine away, and a node that starts without the ledger serves by it', async () => {
+  const node = await loadedNode(unoffered(1, '1.0.0'));
+  node.engine.fault = engineAway();
+  await tell(node, ['1.0.0']);
+  expect((await marks(node))[2]).toEqual(['1.0.0']);
+  const kept = await node.diskSnapshots.find('acme', 'stable');
+  if (kept === undefined) throw new Error('not kept');
+  const started = servingNode();
+  started.ledger.fault = ledgerAway();
+  started.diskSnapshots.keep(kept);
+  await started.catalogs.find('acme', 'stable');
+  expect(catalogOf(started).byCanonical.get('1.0.0')?.offered).toBe(true);
 });

@@ -22,9 +22,7 @@ import {
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const ROUNDS = 60;
-/** Maximum number of channels that `Catalogs` holds. */
-const CHANNELS = 10_000;
+const ROUNDS = 20;
 
 /** Returns the node's present catalog without a reference to it on the caller's stack. */
 function weaklyPresent({ catalogs }: ServingNode): WeakRef<Catalog> {
@@ -44,27 +42,7 @@ it('queries asked once each, a publish between any two, keep only the present ca
   const queries: CheckQuery<ArtifactCandidate>[] = [];
   const catalogs: WeakRef<Catalog>[] = [];
   for (let revision = 1; revision <= ROUNDS; revision++) {
-    node.ledger.commit(channelAt(revision));
-    await node.catalogs.reload('acme', 'stable');
-    const query = queryOf(`0.0.${revision}`);
-    expect(node.check.now(query, DEVICE)).toMatchObject({ reason: 'offered' });
-    queries.push(query);
-    catalogs.push(weaklyPresent(node));
-  }
-  await eventually('old catalogs are collected', async () => (await countAlive(catalogs)) <= 1);
-  expect(catalogs.at(-1)?.deref()).toBeDefined();
-  for (const query of queries) {
-    expect(node.check.now(query, DEVICE)).toMatchObject({ reason: 'offered' });
-    expect(await checkOf(node, query)).toBe(`1.0.${ROUNDS}`);
-  }
-});
-
-it('first offers and catching up on the way leave nothing behind either', async () => {
-  const node = servingNode();
-  const queries: CheckQuery<ArtifactCandidate>[] = [];
-  const catalogs: WeakRef<Catalog>[] = [];
-  for (let revision = 1; revision <= ROUNDS; revision++) {
-    const releases = [release(`1.0.${revision}`, { offered: false })];
+    const releases = [release(`1.0.${revision}`, { offered: revision % 3 === 0 })];
     const change = node.ledger.commit(channelAt(revision, 'stable', { releases }));
     void node.catalogs.hear(change);
     const query = queryOf(`0.0.${revision}`);
@@ -77,29 +55,9 @@ it('first offers and catching up on the way leave nothing behind either', async 
     catalogs.push(weaklyPresent(node));
   }
   await eventually('old catalogs are collected', async () => (await countAlive(catalogs)) <= 1);
-  expect(queries.every(({ scope }) => scope.slot !== undefined)).toBe(true);
-});
-
-it('a query whose channel was evicted keeps neither its catalog nor its plan', async () => {
-  const node = servingNode();
-  node.ledger.commit(channelAt(1));
-  const query = queryOf('0.0.1');
-  await node.check.later(query, DEVICE);
-  expect(node.check.now(query, DEVICE)).toMatchObject({ reason: 'offered' });
-  const catalog = weaklyPresent(node);
-  // As many other channels as a node can hold.
-  for (let index = 0; index < CHANNELS; index++) {
-    const name = `app${index}`;
-    node.ledger.commit(
-      channelAt(1, 'stable', { appId: name, appRef: name, channelId: `chn_${name}` }),
-    );
+  expect(catalogs.at(-1)?.deref()).toBeDefined();
+  for (const query of queries) {
+    expect(query.scope.slot).toBeDefined();
+    expect(await checkOf(node, query)).toBe(`1.0.${ROUNDS}`);
   }
-  await node.known.refresh();
-  for (let index = 0; index < CHANNELS; index++) await node.catalogs.find(`app${index}`, 'stable');
-  await eventually('it is collected', async () => (await countAlive([catalog])) === 0);
-
-  expect(query.scope.slot).toBeDefined();
-  expect(node.check.now(query, DEVICE)).toBeUndefined();
-  expect(await node.check.later(query, DEVICE)).toMatchObject({ reason: 'offered' });
-  expect(node.check.now(query, DEVICE)).toMatchObject({ reason: 'offered' });
 });

@@ -40,12 +40,13 @@ export class FakeLedger implements Served {
   readonly offers: string[] = [];
   /** Number of times that the names of channels were listed or compared. */
   listings = 0;
+  /** Number of channels that a listing leaves out, as one of too many does; the latest that was asked for. */
+  unlisted = 0;
+  listedMax = 0;
   /** Promise that listings of names wait for. */
   listGate: Promise<void> | undefined;
   /** Number of polls of the revisions so far. */
   polls = 0;
-  /** Largest number of snapshot reads that ran at the same time. */
-  runningMax = 0;
   /** Error that every call rejects with. */
   fault: Error | undefined;
   /** Errors that snapshot reads of one channel reject with, by `app/channel`. */
@@ -56,15 +57,12 @@ export class FakeLedger implements Served {
   epoch = 0;
   /** Whether `confirm` finds that the database is not the record. */
   isForeign = false;
-  /** Promise that revision polls wait for. */
-  pollGate: Promise<void> | undefined;
 
   private readonly channels = new Map<string, ServingSnapshot>();
   /** Ids of channels by name, by the ref and by the id of their apps. */
   private readonly ids = new Map<string, Map<string, string>>();
   private isHolding = false;
   private readonly held: (() => void)[] = [];
-  private running = 0;
 
   /** This object in the type of the whole port. */
   get port(): Ledger {
@@ -140,13 +138,10 @@ export class FakeLedger implements Served {
     this.reads.push(name);
     const fault = this.fault ?? this.readFaults.get(name);
     const found = this.inEpoch(this.find(app, channel));
-    this.running += 1;
-    this.runningMax = Math.max(this.runningMax, this.running);
     await new Promise<void>((resolve) => {
       if (this.isHolding) this.held.push(resolve);
       else setImmediate(resolve);
     });
-    this.running -= 1;
     if (fault !== undefined) throw fault;
     return found;
   }
@@ -156,7 +151,6 @@ export class FakeLedger implements Served {
     if (this.fault !== undefined) throw this.fault;
     const wanted = new Set(channelIds);
     const present = [...this.channels.values()].filter(({ channelId }) => wanted.has(channelId));
-    await this.pollGate;
     const revisions = new Map(present.map(({ channelId, revision }) => [channelId, revision]));
     return { epoch: this.epoch, revisions };
   }
@@ -167,11 +161,12 @@ export class FakeLedger implements Served {
   ): Promise<ChannelNameList | undefined> {
     this.listings += 1;
     if (this.fault !== undefined) throw this.fault;
+    this.listedMax = countMax;
     const all = [...this.channels.values()];
+    const [channels, isComplete] = [all.slice(0, all.length - this.unlisted), this.unlisted === 0];
     const tag = all.map(({ channelId }) => channelId).join();
     await this.listGate;
-    if (tag === heldTag) return undefined;
-    return { tag, channels: all.slice(0, countMax), isComplete: all.length <= countMax };
+    return tag === heldTag ? undefined : { tag, channels, isComplete };
   }
 
   /** Records a first offer only at the channel's present revision, as the real ledger does. */
