@@ -27,7 +27,7 @@ it.each([
   '%s is offered to no client, beside a full one and alone, whatever its format (§13.16)',
   async (name) => {
     const delta = (format?: string) => artifacts(`windows/x64 ${name}`, format ? { format } : {});
-    const alone = [undefined, 'nupkg', 'zip', 'exe'].map(delta);
+    const alone = [undefined, 'zip'].map(delta);
     for (const newest of [[...delta(), ...FULL], ...alone]) {
       const older = release('1.0.5', { artifacts: FULL });
       const releases = [older, release('1.1.0', { artifacts: newest })];

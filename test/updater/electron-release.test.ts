@@ -3,15 +3,12 @@
 // update files come from the code that writes them; a server of the test sends them.
 
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isFailure } from '../../src/contract/failure.ts';
-import { planUpdate } from '../../src/domain/decision/plan.ts';
 import { announcedArtifacts } from '../../src/publishing/announced-artifacts.ts';
 import { ELECTRON } from '../../src/updater/electron.ts';
-import { catalog, release, SILENT_CLIENT } from '../domain/sample.ts';
+import { release } from '../domain/sample.ts';
 import {
   type ElectronClientOptions,
   fetchAsElectron,
@@ -19,6 +16,8 @@ import {
 } from '../support/electron-client.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
 import { rowsOf } from '../support/rows-of.ts';
+import { temporaryFolder } from '../support/server-process.ts';
+import { offered } from './offered.ts';
 
 /** What each client takes, of all targets of electron-builder with its names, as GitHub rewrites them. */
 const EXPECTED = rowsOf(`
@@ -70,21 +69,15 @@ function sumOf(name: string): string {
 }
 
 /** Writes an update file of the release; undefined when it has no file for that. */
-function updateFile(file: string, digestOf = (name: string): string | undefined => sumOf(name)) {
+function updateFile(file: string) {
   const assets = NAMES.map((name) => {
     const told = { size: undefined, isUploaded: true, createdAt: undefined };
-    return { ...told, name, url: `${base}/${name}`, digest: digestOf(name) };
+    return { ...told, name, url: `${base}/${name}`, digest: sumOf(name) };
   });
   const artifacts = announcedArtifacts(assets).artifacts.map(({ digest, ...artifact }) =>
     digest === undefined ? artifact : { ...artifact, sha256: digest },
   );
-  const question = ELECTRON.ask({ channel: 'stable', file }, SILENT_CLIENT);
-  if (isFailure(question)) throw new Error(question.message);
-  const served = catalog([release('2.0.0', { artifacts })]);
-  const candidates = question.candidates(served);
-  const [candidate] = candidates;
-  const plan = planUpdate(served, { ...question, version: undefined }, candidates);
-  return candidate && ELECTRON.offer(plan, candidate).toString();
+  return offered(ELECTRON, { channel: 'stable', file }, release('2.0.0', { artifacts }));
 }
 
 /** Runs a client, such as `nsis x64`. */
@@ -102,24 +95,11 @@ it.each(EXPECTED)('%s is taken by %s', async (name, client) => {
 });
 
 it('a file is installed with the sum that GitHub told, and not with another one', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-download-'));
-  try {
-    const { file } = await run('nsis x64');
-    if (file === undefined) throw new Error('the updater chose no file');
-    const destination = join(directory, 'setup.exe');
-    await fetchAsElectron(file, destination);
-    expect(await readFile(destination, 'utf8')).toBe('Acme.Notes.Setup.2.0.0.exe');
-    await expect(
-      fetchAsElectron({ ...file, url: `${base}/other.exe` }, destination),
-    ).rejects.toMatchObject({ code: 'ERR_CHECKSUM_MISMATCH' });
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  const { file } = await run('nsis x64');
+  if (file === undefined) throw new Error('the updater chose no file');
+  const destination = join(temporaryFolder('sluice-download-'), 'setup.exe');
+  await fetchAsElectron(file, destination);
+  expect(await readFile(destination, 'utf8')).toBe('Acme.Notes.Setup.2.0.0.exe');
+  const other = fetchAsElectron({ ...file, url: `${base}/other.exe` }, destination);
+  await expect(other).rejects.toMatchObject({ code: 'ERR_CHECKSUM_MISMATCH' });
 });
-
-it.each(['latest.yml', 'latest-mac.yml', 'latest-linux.yml'])(
-  'a release without sums has no update file: %s',
-  (file) => {
-    expect(updateFile(file, () => undefined)).toBeUndefined();
-  },
-);

@@ -38,20 +38,13 @@ describe.each(ADDRESSES)('%s', (address, ending, nothing) => {
 
   it('reads labels, and offers nothing where no release is for the device (§16.3, §21.4)', async () => {
     const targets = targeting({ matchLabels: { ring: ['early'] } });
-    const side = serving({ '1.0.0': [OLD, { targets }] });
+    // A paused release is for nobody.
+    const side = serving({ '1.0.0': [OLD, { targets }], '2.0.0': [NEW, { status: 'paused' }] });
     expect(await side.file(address)).toBe(nothing);
     expect(await side.file(`${address}?noCache=1d2f&l.ring=early`)).toBe(`1${ending}`);
     const { status, text } = await side.ask(`${address}?l.k=${'x'.repeat(257)}`);
     expect([status, text]).toEqual([400, '{"error":"l.k: Must be at most 256 characters"}']);
   });
-
-  it.each(['paused', 'deprecated', 'rolled_back'] as const)(
-    'offers none that is %s',
-    async (status) => {
-      const side = serving({ '1.0.0': OLD, '2.0.0': [NEW, { status }] });
-      expect(await side.file(address)).toBe(`1${ending}`);
-    },
-  );
 
   it('names the device by the header, then `device`, then the client’s own name of it (§19.9)', async () => {
     const side = serving({ '1.0.0': OLD });

@@ -6,11 +6,9 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import semver from 'semver';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import type { Artifact } from '../../src/contract/resource.ts';
-import type { Candidate } from '../../src/domain/decision/catalog.ts';
-import { planUpdate } from '../../src/domain/decision/plan.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { findingsOf } from '../../src/domain/release/finding/findings.ts';
 import { parseShape } from '../../src/http/endpoint/parse-shape.ts';
@@ -27,15 +25,16 @@ import { MANIFEST } from '../../src/updater/manifest.ts';
 import { type Appcast, sparkle } from '../../src/updater/sparkle.ts';
 import { SQUIRREL_MAC } from '../../src/updater/squirrel-mac.ts';
 import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
-import type { AskingClient, Updater } from '../../src/updater/updater.ts';
 import { VELOPACK } from '../../src/updater/velopack.ts';
-import { catalog, release, SILENT_CLIENT, snapshot, version } from '../domain/sample.ts';
+import { release, SILENT_CLIENT, snapshot, version } from '../domain/sample.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
+import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 import { readAppcast } from '../support/sparkle-client.ts';
 import { tauriRefusals } from '../support/tauri.ts';
+import { offered } from './offered.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
-type Grammar = RegExp | ((value: unknown) => boolean);
+type Grammar = RegExp | ((value: unknown, served: SnapshotRelease) => boolean);
 
 /** Reads a document as a client does, into the fields that it looks at. */
 type Reader = (text: string) => Fields | Promise<Fields>;
@@ -61,6 +60,10 @@ const WHOLE_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$/;
 const SHA256 = /^[0-9A-F]{64}$/i;
 const isSize = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isText = (value: unknown) => typeof value === 'string';
+const isNotes = (value: unknown, { notes }: SnapshotRelease) => value === notes;
+/** Whatever notes look like, they change no other field. */
+const isItsVersion = (value: unknown, served: SnapshotRelease) =>
+  isSemVer(value) && value === version(served.version).canonical;
 const isSemVer = (value: unknown) => semver.parse(String(value)) !== null;
 const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
 
@@ -71,14 +74,14 @@ const CLIENTS: readonly Client[] = [
       write: (served) => offered(ELECTRON, { channel: 'stable', file }, served),
       read: readUpdateFile,
       fields: [
-        ['version', isSemVer, 'electron-updater AppUpdater: semver.parse'],
+        ['version', isItsVersion, 'electron-updater AppUpdater: semver.parse'],
         ['url', ADDRESS, 'electron-updater newUrlFromBase'],
         ['sha512', /^[0-9A-Za-z+/]{86}==$/, 'electron-updater DownloadedUpdateHelper: base64'],
         ['sha2', SHA256, 'electron-updater Provider.resolveFiles'],
         ['size', isSize, 'builder-util-runtime UpdateFileInfo'],
         ['minimumSystemVersion', isSemVer, 'electron-updater: semver.lt with os.release()'],
         ['releaseDate', RFC_3339, 'builder-util-runtime UpdateInfo'],
-        ['releaseNotes', isText, 'builder-util-runtime UpdateInfo'],
+        ['releaseNotes', isNotes, 'builder-util-runtime UpdateInfo'],
       ],
     }),
   ),
@@ -107,7 +110,7 @@ const CLIENTS: readonly Client[] = [
     fields: [
       ['url', ADDRESS, 'Squirrel.Mac SQRLUpdate: NSURL'],
       ['name', isText, 'Squirrel.Mac SQRLUpdate'],
-      ['notes', isText, 'Squirrel.Mac SQRLUpdate'],
+      ['notes', isNotes, 'Squirrel.Mac SQRLUpdate'],
       ['pub_date', WHOLE_SECONDS, 'Squirrel.Mac SQRLUpdate releaseDateJSONTransformer'],
     ],
   },
@@ -135,7 +138,7 @@ const CLIENTS: readonly Client[] = [
       ['SHA1', /^[0-9A-F]{40}$/, 'velopack VelopackAsset'],
       ['SHA256', SHA256, 'velopack VelopackAsset'],
       ['Size', isSize, 'velopack VelopackAsset: u64'],
-      ['NotesMarkdown', isText, 'velopack VelopackAsset'],
+      ['NotesMarkdown', isNotes, 'velopack VelopackAsset'],
     ],
   },
   ...(['appcast.xml', 'appcast-windows.xml'] as const).map(
@@ -163,12 +166,7 @@ const CLIENTS: readonly Client[] = [
   ),
   {
     name: 'feed readers, rss-parser among them',
-    write: (served) => {
-      const feed = { app: 'acme', channel: 'stable', newestAt: served.createdAt, address: BASE };
-      const { open, item, close } = RSS_RELEASE_NOTES;
-      const items = releaseNotesOf(snapshot([served])).releases;
-      return [open(feed), ...items.map((each) => item(feed, each, notesHtml)), close].join('');
-    },
+    write: (served) => writeFeed(RSS_RELEASE_NOTES, served),
     read: async (text) => ({
       breaches: await feedBreaches(text, `${BASE}/feed/acme/stable/rss.xml`),
     }),
@@ -176,12 +174,7 @@ const CLIENTS: readonly Client[] = [
   },
   {
     name: 'readers of the JSON feed',
-    write: (served) => {
-      const feed = { app: 'acme', channel: 'stable', newestAt: served.createdAt, address: BASE };
-      const { open, item, close } = JSON_RELEASE_NOTES;
-      const items = releaseNotesOf(snapshot([served])).releases;
-      return [open(feed), ...items.map((each) => item(feed, each, notesHtml)), close].join('');
-    },
+    write: (served) => writeFeed(JSON_RELEASE_NOTES, served),
     read: (text) => {
       const [release] = (JSON.parse(text) as { releases: [Fields & { artifacts: [Fields] }] })
         .releases;
@@ -191,33 +184,23 @@ const CLIENTS: readonly Client[] = [
       ['url', ADDRESS, 'docs/contract.md 4.9'],
       ['version', isText, 'docs/contract.md 4.9'],
       ['createdAt', RFC_3339, 'docs/contract.md 4.9'],
-      ['notes', isText, 'docs/contract.md 4.9'],
+      ['notes', isNotes, 'docs/contract.md 4.9'],
     ],
   },
 ];
+
+function writeFeed(format: typeof RSS_RELEASE_NOTES, served: SnapshotRelease): string {
+  const feed = { app: 'acme', channel: 'stable', newestAt: served.createdAt, address: BASE };
+  const items = releaseNotesOf(snapshot([served])).releases;
+  const texts = items.map((each) => format.item(feed, each, notesHtml));
+  return [format.open(feed), ...texts, format.close].join('');
+}
 
 const APPCASTS = sparkle({
   ready: () => undefined,
   document: (_of, describeIt: () => Appcast) =>
     Buffer.from(writeAppcast(describeIt(), BASE, notesHtml), 'utf8'),
 });
-
-/** Returns what an updater answers to a device on an old version; undefined where it offers nothing. */
-function offered<Item extends Candidate, Name extends string>(
-  protocol: Updater<Item, Name>,
-  segments: Readonly<Record<Name | 'channel', string>>,
-  served: SnapshotRelease,
-  client: AskingClient = SILENT_CLIENT,
-): string | undefined {
-  const question = protocol.ask(segments, client);
-  if (isFailure(question)) throw new Error(question.message);
-  const built = catalog([served]);
-  const list = question.candidates(built);
-  const [candidate] = list;
-  if (candidate === undefined) return undefined;
-  const plan = planUpdate(built, { ...question, version: version('0.0.1') }, list);
-  return protocol.offer(plan, candidate).toString('utf8');
-}
 
 function readUpdateFile(text: string): Fields {
   const info = updater.parseUpdateInfo(text, 'latest.yml', `${BASE}/e/acme/stable/latest.yml`);
@@ -231,6 +214,7 @@ const VERSIONS = [
   ...['2.0.0', 'v2.1', '2', '2026.01.05', '2.0.0.1', '2.0.0-rc.1', '2.0.0-beta10', 'V3.0.0+5'],
   ...['2.0.0-0a.b--c+x.y-z', '0.0.2', '999999999.0.0', '2.0.0+001'],
 ];
+const PLACES = ['https://dl.example.com/', 'http://münchen.example:81/a b/', 'HTTPS://H/'];
 const NAMES = [
   ...['My App Größe 2.0', 'a"b<c>d', 'q?x=1&y=%20', 'plus+plus', "it's", 'a\\b', '日本語', 'a%2Fb'],
   ...['#fragment', 'x;y=z', '[1]', '{a}|b^c`', '\u202eexe', 'a\u00a0b', '%', '&lt;', ']]>'],
@@ -241,25 +225,10 @@ const ENDINGS: Readonly<Record<string, readonly string[]>> = {
   linux: ['.AppImage', '.deb', '.rpm', ''],
 };
 const NOTES = [
-  ...[
-    '',
-    ' ',
-    '# 2.0\n- "quotes"\n',
-    '---\nversion: 9.9.9\n...\n',
-    ']]> <script>alert(1)</script>',
-  ],
-  ...[
-    '&lt;b&gt; &amp;amp;',
-    '\u202e\u2066\u0085\u2028',
-    '\ufeff1.10',
-    '*alias &anchor !tag | > % @ `',
-  ],
-  ...[
-    '\u0001\u001b[31m',
-    '![x](https://e.example/"><img>)',
-    '[a](javascript:alert(1))',
-    '\ud83d\ude00',
-  ],
+  ...['', ' ', '# 2.0\n- "quotes"\n', '---\nversion: 9.9.9\n...\n', '&lt;b&gt; &amp;amp;'],
+  ...[']]> <script>alert(1)</script>', '\u202e\u2066\u0085\u2028', '\ufeff1.10', '\ud83d\ude00'],
+  ...['*alias &anchor !tag | > % @ `', '\u0001\u001b[31m', '[a](javascript:alert(1))'],
+  '![x](https://e.example/"><img>)',
 ];
 
 const hex = (bytes: number) =>
@@ -279,9 +248,7 @@ const system = fc.constantFrom('10.13', '12', '14.4.1', '23.4.0', '10.0.19045', 
 const SIGNATURES: Readonly<Record<string, string | undefined>> = {
   none: undefined,
   ed25519: Buffer.alloc(64, 9).toString('base64'),
-  minisign: Buffer.from(
-    'untrusted comment: signature\nRUQ=\ntrusted comment: timestamp:1\nAAAA==\n',
-  ).toString('base64'),
+  minisign: btoa('untrusted comment: signature\nRUQ=\ntrusted comment: timestamp:1\nAAAA==\n'),
 };
 
 const artifact = (kind: string) =>
@@ -292,11 +259,7 @@ const artifact = (kind: string) =>
         arch: fc.constantFrom('x64', 'aarch64', 'universal', 'arm'),
         url: fc
           .tuple(
-            fc.constantFrom(
-              'https://dl.example.com/',
-              'http://münchen.example:81/a b/',
-              'HTTPS://H/',
-            ),
+            fc.constantFrom(...PLACES),
             fc.constantFrom(...NAMES),
             fc.constantFrom(...(ENDINGS[platform] ?? [])),
           )
@@ -347,28 +310,30 @@ function taken(
   return release(text, { notes: accepted.notes, artifacts: accepted.artifacts, createdAt });
 }
 
-describe.each(CLIENTS)('$name', ({ name, write, read, fields }) => {
-  it('reads what is written of every release', async () => {
-    let documents = 0;
-    await fc.assert(
-      fc.asyncProperty(odd, async (each) => {
+it('every client reads what is written for it of every release', async () => {
+  const documents = new Map(CLIENTS.map(({ name }) => [name, 0]));
+  await fc.assert(
+    fc.asyncProperty(odd, async (each) => {
+      if (each === undefined) return;
+      for (const { name, write, read, fields } of CLIENTS) {
         // A signature for another updater is none for this one.
-        const isForeign = name.includes('Sparkle') && each?.kind === 'minisign';
-        const isTauris = name === 'Tauri' && each?.kind !== 'minisign';
-        if (each === undefined || isForeign || isTauris) return;
-        const text = write(each.served);
-        if (text === undefined) return;
-        documents += 1;
+        const isForeign = name.includes('Sparkle') && each.kind === 'minisign';
+        const isTauris = name === 'Tauri' && each.kind !== 'minisign';
+        const text = isForeign || isTauris ? undefined : write(each.served);
+        if (text === undefined) continue;
+        documents.set(name, (documents.get(name) ?? 0) + 1);
         const values = await read(text);
         for (const [field, grammar, source] of fields) {
           const value = values[field];
           if (value === undefined) continue;
-          const isRead = grammar instanceof RegExp ? grammar.test(String(value)) : grammar(value);
-          expect(isRead, `${field}, by ${source}: ${String(value)}`).toBe(true);
+          const isRead =
+            grammar instanceof RegExp ? grammar.test(String(value)) : grammar(value, each.served);
+          expect(isRead, `${name}: ${field}, by ${source}: ${String(value)}`).toBe(true);
         }
-      }),
-      { numRuns: 600 },
-    );
-    expect(documents).toBeGreaterThan(3);
-  });
+      }
+    }),
+    { numRuns: IS_WHOLE_MATRIX ? 600 : 250 },
+  );
+  const few = [...documents].filter(([, count]) => count < 3);
+  expect(few).toEqual([]);
 });

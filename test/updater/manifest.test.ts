@@ -14,7 +14,7 @@ import {
   manifestOf,
   manifestQuestion,
 } from '../../src/updater/manifest.ts';
-import { catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
+import { ANY_ARCH, catalog, fields, planOf, release, SILENT_CLIENT } from '../domain/sample.ts';
 import { DeviceSide, serving } from '../support/device-side.ts';
 import { artifacts } from '../support/released.ts';
 import { rowsOf } from '../support/rows-of.ts';
@@ -46,9 +46,11 @@ function read(
 }
 
 describe('fields', () => {
-  it('a full manifest has exactly these, and the artifact passes through verbatim', () => {
+  it('a full manifest has exactly these (§2.1, §2.5), and the artifact passes through verbatim', () => {
     const terms = { updateMode: 'required', minimumSupportedVersion: '1.5' } as const;
-    expect(read({ notes: '# 2.0\n- "quotes"' }, FULL, { ...terms, allowDowngrade: true })).toEqual({
+    const untold = { sha256: 'a', sha1: 'b', minimumSystemVersion: '1', buildVersion: '2' };
+    const told = { ...FULL, ...untold, format: 'deb' };
+    expect(read({ notes: '# 2.0\n- "quotes"' }, told, { ...terms, allowDowngrade: true })).toEqual({
       version: '2.0.0',
       notes: '# 2.0\n- "quotes"',
       pub_date: '2026-01-02T03:04:05.678Z',
@@ -62,64 +64,47 @@ describe('fields', () => {
     });
   });
 
-  it('optional artifact fields are there only when the artifact has them: absent, not null', () => {
+  it('what is optional is there only when it says something: absent, not null', () => {
     const bare = ['version', 'notes', 'pub_date', 'updateMode'];
-    expect(Object.keys(read({}, BARE)).sort()).toEqual(bare.sort());
+    const state = { rolloutPct: 5, targets: null, offered: true };
+    expect(Object.keys(read(state, BARE)).sort()).toEqual(bare.sort());
     const optional = { url: FULL.url, sha512: 'x', signature: 'y', size: 0 };
     for (const [field, value] of Object.entries(optional)) {
       const manifested = read({}, { ...BARE, [field]: value });
       expect(Object.keys(manifested).sort()).toEqual([...bare, field].sort());
       expect(manifested[field]).toBe(value);
     }
-  });
-
-  it('minimumSupportedVersion and allowDowngrade are there only when they say something', () => {
-    const told = read({ version: 'v2.0.0+5', notes: '' }, FULL, {
-      minimumSupportedVersion: 'v1.5',
-    });
-    // The version is echoed as it was published, and notes are "" when there are none.
-    expect(told).toMatchObject({ version: 'v2.0.0+5', notes: '', minimumSupportedVersion: 'v1.5' });
-    expect(read({}, FULL, { allowDowngrade: true }).allowDowngrade).toBe(true);
-    for (const field of ['minimumSupportedVersion', 'allowDowngrade']) {
-      expect(read()).not.toHaveProperty(field);
-    }
-  });
-
-  it('nothing of the serving state leaks into it', () => {
-    const leaks = read({ status: 'published', rolloutPct: 5, targets: null, offered: true });
-    for (const field of ['id', 'status', 'rolloutPct', 'targets', 'offered', 'artifacts', 'arch']) {
-      expect(leaks).not.toHaveProperty(field);
-    }
+    // The version is echoed as it was published.
+    expect(read({ version: 'v2.0.0+5' }).version).toBe('v2.0.0+5');
   });
 });
 
 describe('manifest bytes', () => {
-  const built = catalog([release('2.0.0', { notes: 'Grüße' })], {
-    updateMode: 'recommended',
-    minimumSupportedVersion: '1.5',
-  });
+  const parts = { updateMode: 'recommended', minimumSupportedVersion: '1.5' } as const;
+  const built = catalog([release('2.0.0', { notes: 'Grüße 🚀' })], parts);
   const [candidate] = candidatesFor(built, 'linux', 'x86_64');
   if (candidate === undefined) throw new Error('no candidate');
 
   it.each([
-    [false, false, 'recommended', undefined],
-    [true, false, 'required', undefined],
-    [false, true, 'recommended', true],
-    [true, true, 'required', true],
-  ] as const)('required %s, downgrade %s', (isRequired, allowDowngrade, updateMode, downgrade) => {
-    const bytes = manifestOf({ catalog: built, isRequired, allowDowngrade }, candidate);
-    const parsed: unknown = JSON.parse(bytes.toString('utf8'));
-    expect(parsed).toMatchObject({ version: '2.0.0', notes: 'Grüße', updateMode });
-    expect(parsed).toHaveProperty('minimumSupportedVersion', '1.5');
-    expect((parsed as { allowDowngrade?: boolean }).allowDowngrade).toBe(downgrade);
-  });
-
-  it('are serialised once per combination of terms', () => {
-    const terms = { catalog: built, isRequired: true, allowDowngrade: false };
-    const one = manifestOf(terms, candidate);
-    expect(manifestOf(terms, candidate)).toBe(one);
-    expect(new Set(candidate.documents).size).toBe(4);
-  });
+    [false, false, 'recommended'],
+    [true, false, 'required'],
+    [false, true, 'recommended'],
+    [true, true, 'required'],
+  ] as const)(
+    'required %s, downgrade %s: written once',
+    (isRequired, allowDowngrade, updateMode) => {
+      const terms = { catalog: built, isRequired, allowDowngrade };
+      const bytes = manifestOf(terms, candidate);
+      expect(manifestOf(terms, candidate)).toBe(bytes);
+      const downgrade = allowDowngrade ? { allowDowngrade: true } : {};
+      const said = { notes: 'Grüße 🚀', updateMode, minimumSupportedVersion: '1.5', ...downgrade };
+      const url = ANY_ARCH.url;
+      const all = { version: '2.0.0', pub_date: '2026-01-02T03:04:05.678Z', url, ...said };
+      // JSON in UTF-8, without a byte order mark.
+      expect(bytes[0]).toBe('{'.charCodeAt(0));
+      expect(JSON.parse(bytes.toString('utf8'))).toEqual(all);
+    },
+  );
 });
 
 describe('what Tauri’s updater accepts', () => {
@@ -136,7 +121,6 @@ describe('what Tauri’s updater accepts', () => {
     };
     expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
     expect(offered(false)).toEqual(versions);
-    expect(offered(true)).toEqual(['2026.1.5', '2.1.0', '2.0.0']);
   });
 
   const bundles = `
@@ -149,15 +133,11 @@ describe('what Tauri’s updater accepts', () => {
   `;
   it.each([
     ['darwin', 'aarch64', 'Notes_aarch64.app.tar.gz'],
-    ['darwin', 'x86_64', 'Notes_x64.app.tar.gz'],
     ['windows', 'x86_64', 'Notes_1.0.0_x64-setup.exe'],
-    ['windows', 'i686', 'Notes_1.0.0_x86-setup.exe'],
     ['windows', 'aarch64', undefined],
     ['linux', 'x86_64', 'Notes_1.0.0_amd64.AppImage'],
-    ['linux', 'riscv64', 'Notes_1.0.0_riscv64.AppImage'],
     // A target that the app invented: `{{arch}}` is still the machine's arch.
     ['darwin-universal', 'aarch64', 'Notes_universal.app.tar.gz'],
-    ['android', 'riscv64', undefined],
   ])('of what `tauri build` makes, %s/%s gets the signed file %s', (platform, arch, name) => {
     const artifacts = bundles
       .trim()
@@ -180,23 +160,17 @@ describe('what Tauri’s updater accepts', () => {
 
   it('is read strictly: what it would refuse is refused here', () => {
     const manifested = read({ notes: 'Fixes' });
-    const refusals = (body: object) => tauriRefusals({ status: 200, text: JSON.stringify(body) });
-    expect(refusals(manifested)).toEqual([]);
+    const refusals = (change: object) =>
+      tauriRefusals({ status: 200, text: JSON.stringify({ ...manifested, ...change }) }).length;
+    expect(refusals({})).toBe(0);
+    // It fails on a date without an offset, takes `name` for a second `version`, and with `platforms` ignores
+    // url and signature.
     for (const change of [
-      ...['1.2', '1.02.0', undefined].map((version) => ({ version })),
-      ...['/a', undefined].map((url) => ({ url })),
-      ...['', undefined].map((signature) => ({ signature })),
-      // It fails on a date without an offset.
-      ...['2026-01-02', '2026-01-02T03:04:05'].map((date) => ({ pub_date: date })),
-      { notes: [] },
-      // It takes `name` for a second `version`; with `platforms` it ignores url and signature.
-      { name: '1.2.0' },
-      { platforms: {} },
+      ...[{ version: '1.2' }, { version: '1.02.0' }, { version: undefined }, { url: '/a' }],
+      ...[{ url: undefined }, { signature: '' }, { signature: undefined }, { notes: [] }],
+      ...[{ pub_date: '2026-01-02T03:04:05' }, { name: '1.2.0' }, { platforms: {} }],
     ]) {
-      expect([change, refusals({ ...manifested, ...change })]).toEqual([
-        change,
-        [expect.any(String)],
-      ]);
+      expect([change, refusals(change)]).toEqual([change, 1]);
     }
   });
 
@@ -224,14 +198,8 @@ describe('what Tauri’s updater accepts', () => {
         const bytes = manifestBytes(release(text, { notes: said }), each, on);
         expect(tauriRefusals({ status: 200, text: bytes.toString('utf8') })).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     );
-  });
-
-  it('the bytes are JSON in UTF-8, without a byte order mark', () => {
-    const bytes = manifestBytes(release('2.0.0', { notes: 'Grüße 🚀' }), FULL, TERMS);
-    expect(bytes[0]).toBe('{'.charCodeAt(0));
-    expect(bytes.includes(Buffer.from('Grüße 🚀', 'utf8'))).toBe(true);
   });
 });
 

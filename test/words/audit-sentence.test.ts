@@ -14,76 +14,56 @@ function entry(action: string, before: unknown, after: unknown): AuditEntry {
 const EMPTY = { matchLabels: {}, matchExpressions: [] };
 const SERVED = { status: 'published', rolloutPct: 25, targets: null };
 
+const at = (rolloutPct: number) => ({ ...SERVED, rolloutPct });
+const PAUSED = { ...SERVED, status: 'paused' };
+const BOTH = { ...PAUSED, rolloutPct: 100 };
+const AS_NEW = { ...SERVED, targets: EMPTY };
+const PROMOTED = { ...SERVED, from: 'beta', artifacts: 1 };
+const PUBLISHED = 'Published it';
+const PLAN = { steps: [{ rollout: 10 }, { rollout: 100 }], guards: {}, onTrip: 'pause' };
+const SETTINGS = { defaultRollout: 100, follows: null, minimumSupportedVersion: null };
+const signed = (requireSignature: boolean) => ({ requireSignature });
+
 describe('the sentence of an entry', () => {
   it.each<[action: string, before: unknown, after: unknown, text: string]>([
-    [
-      'release.serve',
-      SERVED,
-      { ...SERVED, rolloutPct: 50 },
-      'Raised the rollout from 25 % to 50 %',
-    ],
-    ['release.serve', SERVED, { ...SERVED, rolloutPct: 5 }, 'Lowered the rollout from 25 % to 5 %'],
-    ['release.serve', SERVED, { ...SERVED, status: 'paused' }, 'Paused it'],
+    ['release.serve', SERVED, at(50), 'Raised the rollout from 25 % to 50 %'],
+    ['release.serve', SERVED, at(5), 'Lowered the rollout from 25 % to 5 %'],
+    ['release.serve', SERVED, PAUSED, 'Paused it'],
     ['release.serve', { status: 'published' }, { status: 'paused' }, 'Paused it'],
-    ['release.serve', { ...SERVED, status: 'paused' }, SERVED, 'Resumed it'],
+    ['release.serve', { ...SERVED, targets: EMPTY }, PAUSED, 'Paused it'],
+    ['release.serve', PAUSED, SERVED, 'Resumed it'],
     ['release.serve', { ...SERVED, status: 'deprecated' }, SERVED, 'Published it again'],
-    ['release.serve', SERVED, { ...SERVED, status: 'rolled_back' }, 'Rolled it back'],
+    ['release.serve', SERVED, BOTH, 'Paused it, raised the rollout from 25 % to 100 %'],
+    ['release.publish', null, { ...AS_NEW, artifacts: 3 }, `${PUBLISHED} at 25 % with 3 artifacts`],
     [
-      'release.serve',
-      SERVED,
-      { ...SERVED, status: 'paused', rolloutPct: 100 },
-      'Paused it, raised the rollout from 25 % to 100 %',
-    ],
-    ['release.publish', null, { ...SERVED, artifacts: 3 }, 'Published it at 25 % with 3 artifacts'],
-    [
-      'release.publish',
-      null,
-      { ...SERVED, targets: EMPTY, artifacts: 3 },
-      'Published it at 25 % with 3 artifacts',
-    ],
-    ['release.serve', { ...SERVED, targets: EMPTY }, { ...SERVED, status: 'paused' }, 'Paused it'],
-    [
-      'release.publish',
-      null,
-      { ...SERVED, status: 'paused', artifacts: 1 },
-      'Published it, paused, at 25 % with one artifact',
-    ],
-    [
-      'release.promote',
-      null,
-      { ...SERVED, from: 'beta', artifacts: 2 },
-      'Promoted it from beta at 25 % with 2 artifacts',
+      ...(['release.publish', null, { ...PAUSED, artifacts: 1 }] as const),
+      `${PUBLISHED}, paused, at 25 % with one artifact`,
     ],
     [
       'plan.create',
       null,
-      { steps: [{ rollout: 10 }, { rollout: 100 }], guards: {}, onTrip: 'pause' },
+      PLAN,
       'Planned the rollout in 2 steps (10 %, 100 %), with guards that pause it',
     ],
     [
-      'plan.create',
-      null,
-      { steps: [{ rollout: 100 }], guards: null, onTrip: 'hold' },
+      ...(['plan.create', null, { ...PLAN, steps: PLAN.steps.slice(1), guards: null }] as const),
       'Planned the rollout in one step (100 %), with no guards',
     ],
     ['plan.start', {}, { why: null }, 'Started the plan'],
-    ['plan.hold', {}, { why: 'Held' }, 'Held the plan'],
     ['plan.resume', {}, { why: null }, 'Resumed the plan'],
     ['plan.advance', {}, { why: null }, 'Ended the wait of the plan'],
     ['plan.cancel', {}, { why: 'Cancelled' }, 'Cancelled the plan'],
     [
-      'channel.update',
-      { defaultRollout: 100, follows: null, minimumSupportedVersion: null },
-      { defaultRollout: 20, follows: 'stable', minimumSupportedVersion: null },
+      ...([
+        'channel.update',
+        SETTINGS,
+        { ...SETTINGS, defaultRollout: 20, follows: 'stable' },
+      ] as const),
       'Set the default rollout to 20 %, made it follow stable',
     ],
-    ['app.update', { name: 'A' }, { name: 'B' }, 'Renamed it from “A” to “B”'],
     ['app.update', { archived: false }, { archived: true }, 'Archived it'],
-    ['app.update', { archived: true }, { archived: false }, 'Brought it back'],
     [
-      'app.update',
-      { name: 'A', archived: true },
-      { name: 'B', archived: false },
+      ...(['app.update', { name: 'A', archived: true }, { name: 'B', archived: false }] as const),
       'Renamed it from “A” to “B”, brought it back',
     ],
   ])('%s from %j to %j is "%s"', (action, before, after, text) => {
@@ -92,33 +72,12 @@ describe('the sentence of an entry', () => {
   });
 
   it.each<[action: string, before: unknown, after: unknown, text: string]>([
-    [
-      'release.serve',
-      SERVED,
-      { ...SERVED, rolloutPct: 50 },
-      'Raised the rollout of X from 25 % to 50 %',
-    ],
     ['release.serve', SERVED, { ...SERVED, status: 'rolled_back' }, 'Rolled X back'],
-    [
-      'release.serve',
-      SERVED,
-      { ...SERVED, status: 'paused', rolloutPct: 100 },
-      'Paused X, raised the rollout from 25 % to 100 %',
-    ],
-    [
-      'release.promote',
-      null,
-      { ...SERVED, from: 'beta', artifacts: 1 },
-      'Promoted X from beta at 25 % with one artifact',
-    ],
+    ['release.serve', SERVED, BOTH, 'Paused X, raised the rollout from 25 % to 100 %'],
+    ['release.promote', null, PROMOTED, 'Promoted X from beta at 25 % with one artifact'],
     ['plan.hold', {}, { why: 'Held' }, 'Held the plan of X'],
     ['channel.update', { follows: null }, { follows: 'stable' }, 'Made X follow stable'],
-    [
-      'channel.update',
-      { requireSignature: false },
-      { requireSignature: true },
-      'Made signatures required on X',
-    ],
+    ['channel.update', signed(false), signed(true), 'Made signatures required on X'],
     ['app.update', { name: 'A of {}' }, { name: 'B' }, 'Renamed X from “A of {}” to “B”'],
     ['app.update', {}, {}, 'Changed the settings of X'],
     ['key.create', null, { name: 'ci' }, 'Created key X'],

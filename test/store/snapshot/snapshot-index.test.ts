@@ -1,4 +1,5 @@
-// Tests the index of a snapshot: read as it was written, and nothing else is taken for one.
+// Tests the index of a snapshot, and the text of a release: each is read as it was written, and nothing else
+// is taken for one.
 
 import { expect, it } from 'vitest';
 import {
@@ -6,6 +7,8 @@ import {
   indexText,
   parseEntries,
   parseIndex,
+  parseReleaseText,
+  releaseText,
   type SnapshotIndex,
   writeIndex,
 } from '../../../src/store/snapshot/snapshot-index.ts';
@@ -25,33 +28,25 @@ function indexOf(text: string): SnapshotIndex {
   return index;
 }
 
-it('an index is read as it was written', () => {
-  const { releases: _, ...head } = WHOLE;
-  expect(parseIndex(indexText(writeIndex(WHOLE)))).toEqual({
-    head,
-    entries: 'first* second',
-  });
-  expect(parseEntries('first* second')).toEqual([
-    { edition: 'first', isOffered: true, isFollowed: false },
-    { edition: 'second', isOffered: false, isFollowed: false },
-  ]);
-});
-
-it('releases of the followed channel are marked in the index', () => {
-  const followed = [
-    { ...OFFERED, followed: true },
-    { ...NEW, followed: true },
-  ];
-  const text = indexText(writeIndex({ ...WHOLE, follows: 'base', releases: followed }));
-  expect(parseIndex(text)).toMatchObject({
-    head: { follows: 'base' },
-    entries: 'first~* second~',
-  });
-  expect(parseEntries('first~* second~')).toEqual([
-    { edition: 'first', isOffered: true, isFollowed: true },
-    { edition: 'second', isOffered: false, isFollowed: true },
-  ]);
-});
+it.each([
+  [false, 'first* second'],
+  [true, 'first~* second~'],
+])(
+  'an index is read as it was written; releases of a followed channel: %s',
+  (followed, entries) => {
+    const releases = [OFFERED, NEW].map((each) => ({ ...each, followed }));
+    const head = { ...WHOLE, follows: followed ? 'base' : null };
+    const { releases: _, ...read } = head;
+    expect(parseIndex(indexText(writeIndex({ ...head, releases })))).toEqual({
+      head: read,
+      entries,
+    });
+    expect(parseEntries(entries)).toEqual([
+      { edition: 'first', isOffered: true, isFollowed: followed },
+      { edition: 'second', isOffered: false, isFollowed: followed },
+    ]);
+  },
+);
 
 it('a channel without releases has an index', () => {
   expect(parseIndex(indexText(writeIndex({ ...WHOLE, releases: [] })))?.entries).toBe('');
@@ -99,4 +94,74 @@ it('indexes are ordered by epoch, revision, and the number of offered releases',
   ].map((each) => indexText(writeIndex(each)));
   const shuffled = [3, 0, 4, 2, 1].map((index) => indexOf(texts[index] ?? ''));
   expect(shuffled.sort(compareIndexes)).toEqual(texts.map(indexOf));
+});
+
+const {
+  offered: _,
+  followed: __,
+  ...TEXT
+} = release('1.0.0', {
+  notes: 'Größer 🚀 "quoted" \\ \u0000 \n',
+  targets: {
+    matchLabels: { ring: ['beta'] },
+    matchExpressions: [{ key: 'os', operator: 'In', values: ['linux'] }],
+  },
+  artifacts: [
+    { platform: 'linux', arch: 'x86_64', url: 'https://a.example/a', size: 5, sha256: 'ab' },
+    { platform: 'darwin' },
+  ],
+});
+
+it('a release is read as it was written, whether it was offered, or followed, or not', () => {
+  for (const offered of [true, false]) {
+    const text = releaseText({ ...TEXT, offered, followed: !offered });
+    expect(parseReleaseText(text, TEXT.edition)).toEqual(TEXT);
+    expect(parseReleaseText(text, 'another')).toBeUndefined();
+  }
+});
+
+/** Lists the path of every property below a value. */
+function pathsOf(value: unknown): string[][] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    [key],
+    ...pathsOf(inner).map((rest) => [key, ...rest]),
+  ]);
+}
+
+/** Parses a copy in which the property at the path is another, or is missing. */
+function parseChanged(path: readonly string[], replacement: unknown) {
+  const copy = structuredClone(TEXT) as unknown as Record<string, unknown>;
+  const last = path.at(-1) ?? '';
+  let owner = copy;
+  for (const key of path.slice(0, -1)) owner = owner[key] as Record<string, unknown>;
+  if (replacement === undefined) delete owner[last];
+  else owner[last] = replacement;
+  return parseReleaseText(JSON.stringify(copy), TEXT.edition);
+}
+
+it.each(pathsOf(TEXT).map((path) => [path.join('.'), path] as const))(
+  'a %s of another type is refused',
+  (_name, path) => {
+    for (const wrong of [-1, { a: [1] }, [[]]]) expect(parseChanged(path, wrong)).toBeUndefined();
+  },
+);
+
+it.each([
+  ...['id', 'edition', 'version', 'notes', 'status', 'rolloutPct', 'targets', 'createdAt'],
+  ...['targets.matchLabels', 'targets.matchExpressions', 'targets.matchExpressions.0.operator'],
+  ...['artifacts', 'artifacts.0.platform'],
+])('without %s, or with one out of its range, it is refused', (name) => {
+  const wrong = new Map<string, unknown>([
+    ['rolloutPct', 1.5],
+    ['status', 'gone'],
+  ]).get(name);
+  for (const each of [undefined, wrong])
+    expect(parseChanged(name.split('.'), each)).toBeUndefined();
+  const near = parseChanged(['targets', 'matchExpressions', '0', 'operator'], 'Near');
+  expect(near).toBeUndefined();
+});
+
+it.each(['', 'null', '[]', '{}', '{'])('%j is no release', (text) => {
+  expect(parseReleaseText(text, TEXT.edition)).toBeUndefined();
 });
