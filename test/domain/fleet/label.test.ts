@@ -1,10 +1,12 @@
 // Tests which labels a device may carry (docs/contract.md 8, 13.13 and 13.14).
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LIMIT } from '../../../src/contract/limit.ts';
-import { isLongerThan } from '../../../src/contract/text.ts';
-import { countingLabels, refuseLabel, timedOf } from '../../../src/domain/fleet/labels.ts';
+import {
+  countingLabels,
+  mergeLabels,
+  refuseLabel,
+  timedOf,
+} from '../../../src/domain/fleet/labels.ts';
 
 describe('a label is refused with 400 and the path of the field', () => {
   it.each([
@@ -12,6 +14,8 @@ describe('a label is refused with 400 and the path of the field', () => {
     ['a key that begins with $, which marks the reserved fields', '$version', 'a'],
     ['a key over 128 characters', 'k'.repeat(129), 'a'],
     ['a value over 256 characters', 'tier', 'v'.repeat(257)],
+    ['a key of one character too many, each of two UTF-16 units', '🚀'.repeat(129), 'a'],
+    ['a value of one character too many', 'tier', `${'🚀'.repeat(256)}a`],
   ])('%s', (_what, key, value) => {
     const refusal = refuseLabel('devices.3.labels', key, value);
     expect(refusal?.failure).toBe('invalid');
@@ -30,27 +34,6 @@ describe('a label is accepted', () => {
     ['lengths counted in characters, not UTF-16 units', '🚀'.repeat(128), '🚀'.repeat(256)],
   ])('%s', (_what, key, value) => {
     expect(refuseLabel('l', key, value)).toBeUndefined();
-  });
-
-  it('not with one character more, whatever plane it is on', () => {
-    expect(refuseLabel('l', '🚀'.repeat(129), 'a')?.failure).toBe('invalid');
-    expect(refuseLabel('l', 'tier', `${'🚀'.repeat(256)}a`)?.failure).toBe('invalid');
-  });
-});
-
-describe('isLongerThan', () => {
-  it('counts code points, for any text and limit', () => {
-    const anyText = fc.string({ unit: 'binary', maxLength: 40 });
-    fc.assert(
-      fc.property(anyText, fc.nat(30), (text, max) => {
-        expect(isLongerThan(text, max)).toBe([...text].length > max);
-      }),
-    );
-  });
-
-  it('the limits are those of the contract', () => {
-    expect([LIMIT.labelCountMax, LIMIT.labelValueLengthMax]).toEqual([16, 256]);
-    expect([LIMIT.labelKeyLengthMax, LIMIT.deviceIdLengthMax]).toEqual([128, 128]);
   });
 });
 
@@ -77,4 +60,20 @@ describe('the labels that count', () => {
     const kept = Array.from({ length: 14 }, (_, at) => `k${10 + at}`);
     expect([...countingLabels(stored, notes).keys()]).toEqual(['z', 'a', ...kept]);
   });
+});
+
+it('of merged labels 16 are kept: the newer keys, then the stored ones in key order (§13.14)', () => {
+  const numbered = (prefix: string, count: number): [string, string][] =>
+    Array.from({ length: count }, (_, at) => [`${prefix}${10 + at}`, prefix]);
+  const stored = numbered('k', 16);
+  const fifteen = numbered('k', 15);
+  for (const [newer, expected] of [
+    [[], stored],
+    [[['z', 'new']], [...fifteen, ['z', 'new']]],
+    [[['a', 'new']], [...fifteen, ['a', 'new']]],
+    [[['k25', 'new']], [...fifteen, ['k25', 'new']]],
+    [numbered('z', 16), numbered('z', 16)],
+  ] as [[string, string][], [string, string][]][]) {
+    expect(mergeLabels(new Map(stored), new Map(newer))).toEqual(new Map(expected));
+  }
 });

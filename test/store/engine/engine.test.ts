@@ -38,14 +38,13 @@ const ON_CLUSTER: Readonly<Record<string, readonly string[]>> = {
     'device ids and labels may be any text, and no two devices are one',
   ],
   'one call is for keys of many nodes': [
-    'many devices are settled in one call, each for itself, in order',
     'of 100 devices in one call each owes its own requests, none or many',
-    'of 500 devices in one call each has its own notes, empty, long and of any number',
+    'of 500 devices in one call each has its own notes, empty, long, of any number and any text',
     'answers come in the order asked, for 500 devices in one call, known and unknown',
     'what is dropped is remembered by nobody, and can be put again at any revision',
     'what one node notes every node reads, the newest of each key, until it is settled',
     'what is noted is settled also by an entry that is not the newest, and confirms nothing',
-    'a device has at most 32 notes, the newest ones; ids and labels may be any text',
+    'a device has at most 32 notes, the newest ones',
   ],
   'the streams are on several nodes': [
     'an accepted batch reaches whoever takes check-ins, on any node',

@@ -46,21 +46,6 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await engine.getLabels([gone])).toEqual(confirmed(again));
   });
 
-  it('of writers at once the highest revision stays', async () => {
-    const { engine, second } = nodes();
-    const device = randomUUID();
-    // 17 has no factor in common with 50: every revision once, in no order.
-    const revisions = Array.from({ length: 50 }, (_, index) => ((index * 17) % 50) + 1);
-    await Promise.all(
-      revisions.map((revision, index) =>
-        (index % 2 === 0 ? engine : second).putLabels([storedLabelsOf(device, revision)]),
-      ),
-    );
-    expect(await engine.getLabels([storedLabelsOf(device, 0)])).toEqual(
-      confirmed(storedLabelsOf(device, 50)),
-    );
-  });
-
   it('of each device the highest revision stays, in whatever order and call it comes', async () => {
     const { engine, second } = nodes();
     const [one, other] = [randomUUID(), randomUUID()];
@@ -146,7 +131,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await engine.getLabels([newest])).toEqual(confirmed(newest));
   });
 
-  it('a device has at most 32 notes, the newest ones; ids and labels may be any text', async () => {
+  it('a device has at most 32 notes, the newest ones', async () => {
     const { engine, second } = nodes();
     const stored = storedLabelsOf(randomUUID(), 1);
     await engine.putLabels([stored]);
@@ -158,25 +143,17 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
       expect([...read]).toEqual(expect.arrayContaining([...labels]));
     }
     expect((await engine.getLabels([stored]))[0]?.stored).toEqual(stored);
-    const texts = HOSTILE_TEXTS.filter((text) => text.isWellFormed() && text !== '');
-    const entries = texts.map((deviceId) => {
-      const labels = new Map(texts.slice(0, 16).map((key) => [key, `${key} of ${deviceId}`]));
-      return { appId: `app_${randomUUID()}`, deviceId, at: 1, labels };
-    });
-    await engine.noteLabels(entries);
-    const read = await second.getLabels(entries);
-    for (const [index, { labels }] of entries.entries()) {
-      expect(read[index]?.notes?.labels).toEqual(labels);
-    }
   });
 
-  it('of 500 devices in one call each has its own notes, empty, long and of any number', async () => {
+  it('of 500 devices in one call each has its own notes, empty, long, of any number and any text', async () => {
     const { engine, second } = nodes();
     const notes = Array.from({ length: 500 }, (_, index) => {
       const keys = Array.from({ length: index % (LABEL_NOTE_KEYS_MAX + 1) }, (_, key) => `k${key}`);
       const labels = new Map(keys.map((key, place) => [key, '🚀'.repeat(place) + index]));
       if (index % 2 === 0 && keys.length > 0) labels.set('k0', '');
-      return { appId: 'app_1', deviceId: randomUUID(), labels, at: index };
+      const text = HOSTILE_TEXTS[index]?.toWellFormed() || 'text';
+      if (keys.length > 1 && index < HOSTILE_TEXTS.length) labels.set(text, text);
+      return { appId: `app_${randomUUID()}`, deviceId: text, labels, at: index };
     });
     await engine.noteLabels(notes);
     const read = await second.getLabels(notes);
@@ -233,18 +210,6 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     const back = { epoch: two.epoch + 1, position: 3 };
     expect(await engine.moveLabelPosition(two, back, false)).toBe(true);
     expect(await second.readLabelPosition()).toEqual(back);
-  });
-
-  it('of movers at once one moves the position', async () => {
-    const { engine, second } = nodes();
-    const from = await engine.readLabelPosition();
-    const to = { epoch: 7, position: 1 };
-    const moved = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        (index % 2 === 0 ? engine : second).moveLabelPosition(from, to, false),
-      ),
-    );
-    expect(moved.filter(Boolean)).toHaveLength(1);
   });
 
   it('labels in doubt are there, unconfirmed, until they are put again, at whatever revision', async () => {

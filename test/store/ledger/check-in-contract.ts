@@ -13,7 +13,7 @@ import {
   placeOf,
   START,
 } from './fleet-fixture.ts';
-import { createTenant, expectValue, publish, tenantOfEach } from './ledger-fixture.ts';
+import { expectValue, publish, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ODD_IDS = [
@@ -63,21 +63,6 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     });
   });
 
-  test('newest wins, whichever comes first', async () => {
-    const facts = { channel: 'beta', version: '2.0.0', platform: 'mac', arch: 'arm64' };
-    const newer = { ...facts, source: 'push' as const, at: START + 1 };
-    await record(checkIn(tenant, 'in order'), checkIn(tenant, 'reversed', newer));
-    await record(checkIn(tenant, 'in order', newer), checkIn(tenant, 'reversed'));
-    for (const deviceId of ['in order', 'reversed']) {
-      expect(await deviceOf(ledger, tenant, deviceId)).toMatchObject({
-        ...facts,
-        source: 'push',
-        firstSeen: iso(START),
-        lastSeen: iso(START + 1),
-      });
-    }
-  });
-
   test('of two at the same millisecond the recorded one stays', async () => {
     const at = START + 0.9;
     await record(checkIn(tenant, 'a', { at, version: '1.0.0' }));
@@ -101,19 +86,6 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     }
     await record(checkIn(tenant, 'a', { client: 'e', at: START }));
     expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ client: 'push', bundle: 'rpm' });
-  });
-
-  test('an unknown version never replaces a known one, and becomes known whichever comes first', async () => {
-    const later = { version: undefined, at: START + 9 * MINUTE_MS };
-    await record(checkIn(tenant, 'in order'), checkIn(tenant, 'reversed', later));
-    await record(checkIn(tenant, 'in order', later), checkIn(tenant, 'reversed'));
-    for (const deviceId of ['in order', 'reversed']) {
-      expect(await deviceOf(ledger, tenant, deviceId)).toMatchObject({
-        version: '1.0.0',
-        lastSeen: iso(later.at),
-        history: [{ at: iso(START), from: null, to: '1.0.0' }],
-      });
-    }
   });
 
   test(`two of one device have the effect of their merge, together, in order and reversed (seed ${SEED})`, async () => {
@@ -153,38 +125,6 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
         expect([number, way, facts.get(`${number} ${way}`)]).toEqual([number, way, expected]);
       }
     }
-  });
-
-  test('idempotent when repeated, and in any order: nothing is written again', async () => {
-    const { value: release } = await publish(ledger, tenant, '2.0.0');
-    const batches = [
-      { version: '1.0.0', labels: labelsOf({ ring: '1' }) },
-      { version: '2.0.0', labels: labelsOf({ ring: '2', site: 'a' }), at: START + 9 * MINUTE_MS },
-      { version: '2.0.0', offeredReleaseId: release.id, at: START + HOUR_MS },
-      { version: '3.0.0', channel: 'beta', at: START + HOUR_MS + MINUTE_MS },
-    ].map((parts) => [checkIn(tenant, 'a', parts)]);
-    for (const batch of batches) await ledger.recordCheckIns(batch);
-    const device = await deviceOf(ledger, tenant, 'a');
-    const place = await placeOf(database, tenant, 'a');
-    const series = await ledger.readAdoption(tenant.app, iso(START));
-    for (const batch of [...batches, ...batches.toReversed()]) {
-      await ledger.recordCheckIns(batch);
-    }
-    expect(await deviceOf(ledger, tenant, 'a')).toEqual(device);
-    expect(await placeOf(database, tenant, 'a')).toBe(place);
-    expect(await ledger.readAdoption(tenant.app, iso(START))).toEqual(series);
-  });
-
-  test('a row whose only news is a slightly later lastSeen is not rewritten', async () => {
-    const labels = labelsOf({ ring: '1' });
-    await record(checkIn(tenant, 'a', { labels }));
-    const place = await placeOf(database, tenant, 'a');
-    const soon = START + 5 * MINUTE_MS - 1;
-    await record(checkIn(tenant, 'a', { labels, at: soon }));
-    expect(await placeOf(database, tenant, 'a')).toBe(place);
-    expect((await deviceOf(ledger, tenant, 'a')).lastSeen).toBe(iso(START));
-    await record(checkIn(tenant, 'a', { at: soon + 1 }));
-    expect((await deviceOf(ledger, tenant, 'a')).lastSeen).toBe(iso(soon + 1));
   });
 
   test('with any other news, or in another hour, it is', async () => {
@@ -255,13 +195,6 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     expect(rows).toEqual([]);
   });
 
-  test('devices of the same id in two apps are two devices', async () => {
-    const tenants = [await createTenant(ledger), await createTenant(ledger)] as const;
-    await record(checkIn(tenants[0], 'a'), checkIn(tenants[1], 'a', { version: '2.0.0' }));
-    expect((await deviceOf(ledger, tenants[0], 'a')).version).toBe('1.0.0');
-    expect((await deviceOf(ledger, tenants[1], 'a')).version).toBe('2.0.0');
-  });
-
   test('a device id is any text', async () => {
     const labels = labelsOf({ "o'clock": '{"a": null}', __proto__x: '\\', é: '\u{1f600}' });
     const recorded = await record(...ODD_IDS.map((id) => checkIn(tenant, id, { labels })));
@@ -288,13 +221,5 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       [stored, stored],
     ]);
     expect((await deviceOf(ledger, tenant, 'sound')).version).toBe('1.0.0');
-  });
-
-  test('5,000 devices are one statement', async () => {
-    const batch = Array.from({ length: 5000 }, (_, index) => checkIn(tenant, `device ${index}`));
-    await ledger.recordCheckIns(batch);
-    expect(await ledger.readFleet(tenant.app)).toEqual([
-      { channel: 'stable', version: '1.0.0', platform: 'linux', devices: 5000 },
-    ]);
   });
 }

@@ -57,6 +57,15 @@ export async function deviceOf(
   return expectValue(await ledger.readDevice(app, deviceId));
 }
 
+/** Returns the ids of the devices of an app, in the order of the list. */
+export async function deviceIds(
+  ledger: Ledger,
+  { app }: Pick<TestTenant, 'app'>,
+): Promise<string[]> {
+  const { devices } = expectValue(await ledger.listDevices(app, { limit: 1000 }));
+  return devices.map(({ deviceId }) => deviceId);
+}
+
 /** Sets the clock by which the fleet is recorded in a database; undefined lets it run again. */
 export async function setFleetTime(database: Database, ms: number | undefined): Promise<void> {
   const time = ms === undefined ? 'clock_timestamp()' : `to_timestamp(${ms} / 1000.0)`;

@@ -29,11 +29,6 @@ const NEVER_SEEN: Seen = { hour: new Map(), day: new Map(), month: new Map() };
 /** Record of one app. Check-ins are added in the order in which the ledger gets them, and have no labels. */
 export class FleetModel {
   readonly devices = new Map<string, ModelDevice>();
-  private readonly freshnessMs: number;
-
-  constructor(freshnessMs: number = USUAL_KEEPING.freshnessMs) {
-    this.freshnessMs = freshnessMs;
-  }
 
   add(checkIn: CheckIn, recording: Recording = QUEUED): void {
     const stored = this.devices.get(checkIn.deviceId);
@@ -45,8 +40,7 @@ export class FleetModel {
     const firstSeen = Math.min(at, known?.firstSeen ?? at);
     if (isNewer) {
       const device = { channel, platform, arch, source, at, version, firstSeen };
-      if (known !== undefined && known === stored && isNoNews(known, device, this.freshnessMs))
-        return;
+      if (known !== undefined && known === stored && isNoNews(known, device)) return;
       this.keep(checkIn.deviceId, device, known?.seen ?? NEVER_SEEN);
     } else if (known.version === '' && version !== '') {
       this.keep(checkIn.deviceId, { ...known, version, firstSeen }, known.seen);
@@ -116,11 +110,8 @@ function heal(stored: ModelDevice, present: number): ModelDevice {
   return { ...stored, at: present, seen };
 }
 
-function isNoNews(
-  known: ModelDevice,
-  device: Omit<ModelDevice, 'seen'>,
-  freshnessMs: number,
-): boolean {
+function isNoNews(known: ModelDevice, device: Omit<ModelDevice, 'seen'>): boolean {
+  const { freshnessMs } = USUAL_KEEPING;
   const { seen, at, ...facts } = known;
   const isSoon = device.at - at < freshnessMs && beginOf('hour', device.at) === beginOf('hour', at);
   const isSame = Object.entries(facts).every(([key, value]) => Reflect.get(device, key) === value);

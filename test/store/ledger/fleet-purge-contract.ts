@@ -2,10 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
+import type { AdoptionStep } from '../../../src/contract/resource.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { DevicePurge, PurgePlace } from '../../../src/store/fleet-ledger.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
-import { checkIn, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
+import { checkIn, deviceIds, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -44,31 +45,32 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     return purged.sort();
   }
 
-  async function devicesOf(tenant: TestTenant): Promise<string[]> {
-    const { devices } = expectValue(await ledger.listDevices(tenant.app, { limit: 1000 }));
-    return devices.map(({ deviceId }) => deviceId);
-  }
-
   const rowsOf = (table: string, { appId }: TestTenant) =>
     database.query(`SELECT 1 AS one FROM ${table} WHERE app_id = $1`, [appId]);
 
   test('devices first seen after a time go, with their history and their part in the counts', async () => {
     const [tenant, other] = [await createTenant(ledger), await createTenant(ledger)];
     const late = { at: START + 1 };
-    await record(checkIn(tenant, 'old'), checkIn(tenant, 'a', late), checkIn(tenant, 'b', late));
+    const a = checkIn(tenant, 'a', { ...late, labels: labelsOf({ ring: 'inner' }) });
+    await record(checkIn(tenant, 'old'), a, checkIn(tenant, 'b', late));
     await record(
       checkIn(tenant, 'b', { at: START + 2, version: '2.0.0' }),
       checkIn(other, 'a', late),
     );
     expect(await purgeAll(purgeOf(tenant))).toEqual(['a', 'b']);
-    expect(await devicesOf(tenant)).toEqual(['old']);
-    expect(await devicesOf(other)).toEqual(['a']);
+    expect(await deviceIds(ledger, tenant)).toEqual(['old']);
+    expect(await deviceIds(ledger, other)).toEqual(['a']);
     expect(await rowsOf('device_versions', tenant)).toEqual([]);
     expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
       await recount(database, tenant),
     );
     const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
     expect(hours).toMatchObject([{ hour: iso(START), version: '1.0.0', devices: 1 }]);
+    // A device that comes back begins a new record.
+    expect(await ledger.readLabels([a])).toMatchObject([{ revision: 0, isRecorded: false }]);
+    const labels = labelsOf({ site: 'outer' });
+    await record(checkIn(tenant, 'a', { at: START + 3, labels }));
+    expect(await ledger.readLabels([a])).toMatchObject([{ revision: 1, labels }]);
   });
 
   test('of a version, only the devices that run it go', async () => {
@@ -81,23 +83,11 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     );
     expect(await purgeAll(purgeOf(tenant, { version: '6.6.6' }))).toEqual(['a']);
     expect(await purgeAll(purgeOf(tenant, { version: '' }))).toEqual(['c']);
-    expect(await devicesOf(tenant)).toEqual(['b', 'd']);
+    expect(await deviceIds(ledger, tenant)).toEqual(['b', 'd']);
   });
 
-  test('the hour in which a device was last seen loses it, earlier hours keep it', async () => {
-    await record(checkIn(tenant, 'a', { at: START + 1 }), checkIn(tenant, 'b', { at: START }));
-    await record(checkIn(tenant, 'a', { at: START + HOUR_MS }));
-    await purgeAll(purgeOf(tenant));
-    const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
-    expect(hours).toMatchObject([{ hour: iso(START), devices: 2 }]);
-    // A device that comes back begins a new record, and counts once in its hour.
-    await record(checkIn(tenant, 'a', { at: START + HOUR_MS + 1 }));
-    const again = expectValue(await ledger.readAdoption(tenant.app, iso(START + HOUR_MS)));
-    expect(again).toMatchObject([{ hour: iso(START + HOUR_MS), devices: 1 }]);
-  });
-
-  test('the day and the month in which a device was last seen lose it, earlier ones keep it', async () => {
-    const read = async (step: 'day' | 'month') => {
+  test('the hour, day and month in which a device was last seen lose it, earlier ones keep it', async () => {
+    const read = async (step: AdoptionStep) => {
       const wanted = { since: iso(START), step, channel: undefined };
       const points = await ledger.readAdoptionSteps(tenant.appId, wanted);
       return points.map(({ at, version, devices }) => [at, version, devices]);
@@ -114,6 +104,12 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
       ['2026-03-01T00:00:00.000Z', '2.26.0', 1],
     ]);
     await purgeAll(purgeOf(tenant));
+    expect(await read('hour')).toEqual([
+      [iso(START), '1.0.0', 2],
+      [iso(START + HOUR_MS), '2.1.0', 1],
+      [iso(START + day), '1.0.0', 1],
+      [iso(START + 25 * HOUR_MS), '2.25.0', 1],
+    ]);
     expect(await read('day')).toEqual([
       [iso(START), '1.0.0', 1],
       [iso(START), '2.1.0', 1],
@@ -127,7 +123,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     ]);
   });
 
-  test('a count deletes nothing and tells what a purge would delete, in parts', async () => {
+  test('a purge works in parts, and has one entry in the audit; a count deletes nothing and tells as much', async () => {
     const ids = Array.from({ length: 2500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
     await record(...ids.map((id, index) => checkIn(tenant, id, { at: START + (index % 2) })));
     const places: unknown[] = [];
@@ -144,13 +140,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     expect(await purgeAll(purgeOf(tenant))).toHaveLength(1250);
     expect(await purgeAll(purgeOf(tenant))).toEqual([]);
     expect(expectValue(await ledger.readFleet(tenant.app))).toMatchObject([{ devices: 1250 }]);
-  });
-
-  test('a purge has one entry in the audit, with all that it deleted; one that deletes nothing has none', async () => {
-    const ids = Array.from({ length: 1500 }, (_, index) => `d${String(index).padStart(4, '0')}`);
-    await record(...ids.map((id) => checkIn(tenant, id, { at: START + 1 })));
-    await purgeAll(purgeOf(tenant));
-    await purgeAll(purgeOf(tenant));
+    // One entry of the audit, with all that was deleted; a purge that deletes nothing has none.
     const page = expectValue(
       await ledger.listAudit(tenant.organizationId, { action: 'device', limit: 10 }),
     );
@@ -159,7 +149,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
         action: 'device.purge',
         subject: tenant.app,
         before: null,
-        after: { firstSeenAfter: iso(START), version: null, devices: 1500 },
+        after: { firstSeenAfter: iso(START), version: null, devices: 1250 },
       },
     ]);
   });
@@ -175,19 +165,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     };
     const done = await ledger.purgeDevices(purgeOf(tenant), BEGIN, gone);
     expect(done).toEqual(fail('signedOut'));
-    expect(await devicesOf(tenant)).toEqual(['a']);
-  });
-
-  test('labels of a device that comes back are those of its new record', async () => {
-    const labels = labelsOf({ ring: 'inner' });
-    await record(checkIn(tenant, 'a', { at: START + 1, labels }));
-    await purgeAll(purgeOf(tenant));
-    const device = { appId: tenant.appId, deviceId: 'a' };
-    expect(await ledger.readLabels([device])).toMatchObject([{ revision: 0, isRecorded: false }]);
-    await record(checkIn(tenant, 'a', { at: START + 2, labels: labelsOf({ ring: 'outer' }) }));
-    expect(await ledger.readLabels([device])).toMatchObject([
-      { revision: 1, labels: labelsOf({ ring: 'outer' }) },
-    ]);
+    expect(await deviceIds(ledger, tenant)).toEqual(['a']);
   });
 
   test('while devices ask, the counts are those of the rows', async () => {

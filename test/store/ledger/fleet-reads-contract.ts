@@ -120,4 +120,14 @@ export function describeFleetReads({ ledger }: LedgerUnderTest): void {
     ];
     for (const [filter, ids] of expected) expect(await idsOf(tenant, filter)).toEqual(ids);
   });
+
+  test('the series begins with the first hour that begins at `since` or later, oldest first', async () => {
+    for (const hour of [0, 1, 2])
+      await ledger.recordCheckIns([checkIn(tenant, 'a', { at: START + hour * HOUR_MS })]);
+    const hours = async (since: number) =>
+      expectValue(await ledger.readAdoption(tenant.app, iso(since))).map(({ hour }) => hour);
+    expect(await hours(START)).toEqual([0, 1, 2].map((hour) => iso(START + hour * HOUR_MS)));
+    expect(await hours(START + 1)).toEqual([1, 2].map((hour) => iso(START + hour * HOUR_MS)));
+    expect(await hours(START + 3 * HOUR_MS)).toEqual([]);
+  });
 }

@@ -20,7 +20,6 @@ import { describeEdges } from './edge-contract.ts';
 import { describeEditions } from './edition-contract.ts';
 import { describeFailureBreakdown } from './failure-breakdown-contract.ts';
 import { describeFleetAdmission } from './fleet-admission-contract.ts';
-import { describeFleetCounts } from './fleet-counts-contract.ts';
 import { describeFleetErasure } from './fleet-erase-contract.ts';
 import { describeFleetPurge } from './fleet-purge-contract.ts';
 import { describeFleetReads } from './fleet-reads-contract.ts';
@@ -96,7 +95,6 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
     'check-ins': describeCheckIns,
     labels: describeLabels,
     'reads of the fleet': describeFleetReads,
-    'counts of the fleet': describeFleetCounts,
     adoption: describeAdoption,
     'time of the fleet': describeFleetTime,
     admission: describeFleetAdmission,
