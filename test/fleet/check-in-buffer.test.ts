@@ -4,18 +4,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { CheckIn } from '../../src/domain/fleet/check-in.ts';
-import {
-  type CheckInPack,
-  internContext,
-  internVersion,
-  unpackCheckIns,
-} from '../../src/domain/fleet/check-in-pack.ts';
+import { type CheckInPack, unpackCheckIns } from '../../src/domain/fleet/check-in-pack.ts';
 import { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import type { CheckInQueue } from '../../src/store/check-in-queue.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
 import { gate } from '../support/gate.ts';
+import { addCheckIn } from '../support/pack-check-ins.ts';
 
 const HELD_MAX = 200_000;
 const BATCH_SIZE_MAX = 2000;
@@ -63,20 +59,9 @@ function setUp() {
   const checkIns = new CheckInBuffer(port, live, metrics, createLog('silent'));
   const count = (outcome: string) => metrics.checkIns.counts.get(outcome) ?? 0;
   const fill = (from: number, to: number) => {
-    for (let index = from; index < to; index++) add(checkIns, checkInOf(`${index}`));
+    for (let index = from; index < to; index++) addCheckIn(checkIns, checkInOf(`${index}`));
   };
   return { queue, metrics, noted, checkIns, count, fill };
-}
-
-function add(checkIns: CheckInBuffer, { deviceId, at, labels, version, ...origin }: CheckIn): void {
-  checkIns.add(
-    internContext(origin),
-    internVersion(version),
-    deviceId,
-    at,
-    labels,
-    new Int32Array(2),
-  );
 }
 
 /** Resolves once the callbacks of `setImmediate` have run. */
@@ -103,7 +88,7 @@ describe('a turn', () => {
       checkInOf('a', { at: 3, version: '1.2.0' }),
       checkInOf('a', { at: 2, version: '1.1.0', offeredReleaseId: 'rel_1' }),
     ];
-    for (const checkIn of said) add(checkIns, checkIn);
+    for (const checkIn of said) addCheckIn(checkIns, checkIn);
     expect(checkIns.size).toBe(4);
     expect(await checkIns.send()).toBe(true);
     expect(queue.accepted).toEqual(said);
@@ -140,21 +125,6 @@ describe.each([
   ['away', away],
   ['full', () => 'full' as const],
 ])('when the engine is %s', (_, refuse) => {
-  it('everything is held, and sent in front of what came meanwhile', async () => {
-    const { queue, checkIns, count, fill } = setUp();
-    queue.answer = refuse;
-    fill(0, 6000);
-    expect(await checkIns.send()).toBe(false);
-    fill(6000, 6010);
-    expect(checkIns.size).toBe(6010);
-    expect(await checkIns.send()).toBe(false);
-    queue.answer = () => 'accepted';
-    expect(await checkIns.send()).toBe(true);
-    expect(queue.devices).toEqual(numbers(0, 6010));
-    expect(count('accepted')).toBe(6010);
-    expect(count('dropped')).toBe(0);
-  });
-
   it('what comes meanwhile fills batches, and is sent with what was held before', async () => {
     const { queue, checkIns, fill } = setUp();
     queue.answer = refuse;
@@ -217,21 +187,6 @@ describe('the bound', () => {
       ...numbers(HELD_MAX, HELD_MAX + 1000),
     ]);
     expect(checkIns.size).toBe(0);
-  });
-
-  it('is kept at every turn, however often the engine refuses: all is accepted, held or counted as dropped', async () => {
-    const { queue, checkIns, count, fill } = setUp();
-    queue.answer = away;
-    for (let turn = 0; turn < 5; turn++) {
-      fill(turn * 60_000, (turn + 1) * 60_000);
-      await checkIns.send();
-      expect(checkIns.size).toBeLessThanOrEqual(HELD_MAX);
-      expect(checkIns.size + count('dropped')).toBe((turn + 1) * 60_000);
-    }
-    queue.answer = () => 'accepted';
-    await checkIns.send();
-    expect(count('accepted')).toBe(HELD_MAX);
-    expect(count('dropped')).toBe(100_000);
   });
 });
 

@@ -83,19 +83,6 @@ describe('beside other processes', () => {
     expect(metrics.deviceLimit.counts.get('settled')).toBe(2);
   });
 
-  it('requests of one turn are settled in one call', async () => {
-    const { store, node } = sharedStore();
-    const { limit } = node();
-    const ids = Array.from(
-      { length: 50 },
-      (_, n) => [hashText(`${n}`), secondHash(`${n}`)] as const,
-    );
-    for (const id of ids) for (let n = 0; n < ALLOWANCE; n++) limit.now(...id);
-    const answers = await Promise.all(ids.map((id) => limit.limit(...id)));
-    expect(answers).toEqual(new Array(50).fill(undefined));
-    expect(store.batches).toBe(1);
-  });
-
   it('with the engine away each process counts alone, and as strictly', async () => {
     const { clock, store, node } = sharedStore();
     store.fault = engineAway();

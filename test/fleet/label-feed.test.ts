@@ -135,18 +135,3 @@ it.each(['another epoch', 'a position that went back'])('%s puts all in doubt', 
   await engine.putLabels([entry('a', 1)]);
   expect(await cached('a')).toBe(1);
 });
-
-it('two processes that feed at the same time leave nothing out', async () => {
-  const { ledger, engine, feedOf, cached } = setUp();
-  await feedOf().feed();
-  const feeds = [feedOf(), feedOf(), feedOf()];
-  for (let round = 0; round < 20; round++) {
-    ledger.change(...Array.from({ length: 300 }, (_, index) => `${round * 100 + index}`));
-    await Promise.all(feeds.map((feed) => feed.feed()));
-  }
-  const ids = [...ledger.devices.keys()];
-  expect(await Promise.all(ids.map(cached))).toEqual(
-    ids.map((id) => ledger.devices.get(id)?.revision),
-  );
-  expect((await engine.readLabelPosition())?.position).toBe(ledger.newest);
-});

@@ -1,9 +1,11 @@
 // Tests the ledger's clock as a process knows it: right to within a round trip, whatever the machine's clock
-// shows.
+// shows. And the watch over that one: one warning a minute, by one process, while it is wrong.
 
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { LedgerClock } from '../../src/fleet/ledger-clock.ts';
+import { afterEach, expect, it, vi } from 'vitest';
+import { ClockWatch, LedgerClock } from '../../src/fleet/ledger-clock.ts';
+import type { Log } from '../../src/observe/log.ts';
+import { Metrics } from '../../src/observe/metrics.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
 
 /** A ledger and a machine whose clocks a test sets; an answer takes `thereMs` and `backMs`. */
@@ -45,15 +47,6 @@ it('before the first comparison it is the clock of the machine', async () => {
   time.isAway = true;
   await expect(clock.compare()).rejects.toThrow();
   expect(clock.aheadMs).toBeUndefined();
-});
-
-it('a reading of the stopwatch stands for a new one', async () => {
-  const { time, pass, clock } = setUp(0);
-  await clock.compare();
-  const { ledgerMs, stopwatchMs } = time;
-  pass(1234);
-  expect(clock.now(stopwatchMs)).toBe(ledgerMs);
-  expect(clock.now()).toBe(ledgerMs + 1234);
 });
 
 it('it is right to within half a round trip, whatever the clock of the machine is', async () => {
@@ -99,4 +92,70 @@ it('a jump of the machine changes nothing but the difference, one of the ledger 
     await clock.compare();
     expect(clock.now()).toBe(time.ledgerMs);
   }
+});
+
+const watches: ClockWatch[] = [];
+afterEach(() => {
+  for (const watch of watches.splice(0)) watch.stop();
+  vi.useRealTimers();
+});
+
+function watching(isTelling = true) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const state = { aheadMs: 0, isAway: false, comparisons: 0 };
+  const clock = {
+    get aheadMs() {
+      return state.aheadMs;
+    },
+    async compare() {
+      state.comparisons += 1;
+      if (state.isAway) throw ledgerAway();
+    },
+  };
+  const warnings: unknown[] = [];
+  const log = { warn: (details: unknown) => warnings.push(details), debug() {}, error() {} };
+  const metrics = new Metrics();
+  const watch = new ClockWatch({ clock, metrics, log: log as unknown as Log, isTelling });
+  watches.push(watch);
+  return { state, warnings, metrics, watch };
+}
+
+it('warns once a minute while the difference is above 5 s, in either direction', async () => {
+  const { state, warnings, watch } = watching();
+  state.aheadMs = 5000;
+  await watch.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(warnings).toEqual([]);
+  state.aheadMs = 5001;
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(warnings).toEqual([{ differenceSeconds: 5.001 }]);
+  state.aheadMs = -3_600_000;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(warnings).toEqual([{ differenceSeconds: 5.001 }, { differenceSeconds: -3600 }]);
+  state.aheadMs = 0;
+  await vi.advanceTimersByTimeAsync(180_000);
+  expect(warnings).toHaveLength(2);
+});
+
+it('goes on when the ledger is away, and counts it', async () => {
+  const { state, metrics, watch } = watching();
+  state.isAway = true;
+  await watch.start();
+  const before = state.comparisons;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(state.comparisons - before).toBeGreaterThan(5);
+  expect(metrics.faults.counts.get('clock')).toBeGreaterThan(5);
+});
+
+it('has a figure in the process that tells, and none in the others', async () => {
+  const telling = watching();
+  telling.state.aheadMs = -1500;
+  expect(await telling.metrics.registry.metrics()).toContain(
+    'sluice_clock_difference_seconds{process="main"} -1.5',
+  );
+  const quiet = watching(false);
+  quiet.state.aheadMs = 60_000;
+  await quiet.watch.start();
+  expect(await quiet.metrics.registry.metrics()).not.toContain('sluice_clock_difference_seconds');
+  expect(quiet.warnings).toEqual([]);
 });

@@ -55,29 +55,20 @@ function setUp() {
 }
 
 describe('a purge', () => {
-  it('works for two seconds, with one audit entry, and tells where to go on', async () => {
-    const { purge, parts, forgotten } = setUp();
-    expect(await purge.purge(CALL, OPERATOR)).toEqual({ devices: 4, next: '3' });
-    expect(parts).toEqual(['undefined undefined 0', '1 entry 2', '2 entry 4']);
-    expect(await purge.purge({ ...CALL, after: '3' }, OPERATOR)).toEqual({
-      devices: 4,
-      next: null,
-    });
-    expect(forgotten).toEqual(
-      ['0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'].map((id) => `app_1/${id}`),
-    );
-  });
-
-  it('as a dry run deletes and forgets nothing', async () => {
-    const { purge, parts, forgotten } = setUp();
-    const call = { ...CALL, isDryRun: true };
-    expect(await purge.purge(call, OPERATOR)).toEqual({ devices: 4, next: '3' });
-    expect(await purge.purge({ ...call, after: '3' }, OPERATOR)).toEqual({
-      devices: 4,
-      next: null,
-    });
-    expect([parts, forgotten]).toEqual([[], []]);
-  });
+  it.each([false, true])(
+    'works for two seconds and tells where to go on; as a dry run (%s) it deletes nothing',
+    async (isDryRun) => {
+      const { purge, parts, forgotten } = setUp();
+      const call = { ...CALL, isDryRun };
+      expect(await purge.purge(call, OPERATOR)).toEqual({ devices: 4, next: '3' });
+      const first = ['undefined undefined 0', '1 entry 2', '2 entry 4'];
+      expect(parts).toEqual(isDryRun ? [] : first);
+      const rest = await purge.purge({ ...call, after: '3' }, OPERATOR);
+      expect(rest).toEqual({ devices: 4, next: null });
+      const ids = ['0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'].map((id) => `app_1/${id}`);
+      expect(forgotten).toEqual(isDryRun ? [] : ids);
+    },
+  );
 
   it('ends when its actor has lost the right', async () => {
     const { purge, forgotten } = setUp();

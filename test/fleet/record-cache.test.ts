@@ -149,24 +149,6 @@ describe('a device that says nothing new', () => {
     await recorder.record(seen({ at: START + FRESHNESS_MS }));
     expect(ledger.recordedCount).toBe(1);
   });
-
-  it('is recorded in each hour', async () => {
-    const { ledger, recorder, seen } = await settled();
-    const late = START + HOUR_MS - 6 * 60_000;
-    await recorder.record(seen({ at: late }));
-    await recorder.record(seen({ at: late + 1000 }));
-    expect(ledger.recordedCount).toBe(1);
-    await recorder.record(seen({ at: START + HOUR_MS + 1 }));
-    expect(ledger.recordedCount).toBe(2);
-  });
-
-  it('is recorded with its later last-seen time when an earlier one comes late', async () => {
-    const { ledger, recorder, seen } = await settled();
-    await recorder.record(seen({ at: START + 90_000 }));
-    await recorder.record(seen({ at: START + 60_000, version: '3.0.0' }));
-    expect(ledger.recordedCount).toBe(1);
-    expect(ledger.stored.get('a')?.version).toBe(seen().version);
-  });
 });
 
 describe('a fleet that outgrows the table of its part', () => {

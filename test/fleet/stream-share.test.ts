@@ -85,18 +85,7 @@ describe('the streams', () => {
     expect(Math.max(...members.map((each) => all(each).length))).toBe(3);
   });
 
-  it('stay with whom they are while the engine does not answer', async () => {
-    useFakeTime();
-    const takers = new Takers();
-    const share = joined(takers);
-    await vi.advanceTimersByTimeAsync(0);
-    takers.isAway = true;
-    await vi.advanceTimersByTimeAsync(LONG_MS);
-    expect(all(share)).toHaveLength(STREAMS);
-    takers.isAway = false;
-  });
-
-  it('stay with whom they are when the engine answers what nobody expects, which is logged', async () => {
+  it('stay with whom they are while the engine does not answer, or answers what nobody expects, which is logged', async () => {
     useFakeTime();
     const takers = new Takers();
     const lines: unknown[] = [];
@@ -104,12 +93,17 @@ describe('the streams', () => {
     const log = { error: (...line: unknown[]) => lines.push(line) } as never;
     const share = joined(takers, metrics, log);
     await vi.advanceTimersByTimeAsync(0);
+    takers.isAway = true;
+    await vi.advanceTimersByTimeAsync(LONG_MS);
+    expect(all(share)).toHaveLength(STREAMS);
+    expect(lines).toEqual([]);
+    takers.isAway = false;
     const error = new Error('WRONGTYPE');
     takers.shareCheckIns = () => Promise.reject(error);
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(all(share)).toHaveLength(STREAMS);
     expect(lines).toContainEqual([{ err: error }, 'check-ins are not shared']);
-    expect(metrics.faults.counts.get('check-in-share')).toBe(lines.length);
+    expect(metrics.faults.counts.get('check-in-share')).toBeGreaterThan(lines.length);
   });
 
   it('are taken while the engine is full and knows no taker: that is what frees it', async () => {
@@ -126,23 +120,5 @@ describe('the streams', () => {
     await vi.advanceTimersByTimeAsync(LONG_MS);
     expect(all(late)).toHaveLength(STREAMS);
     takers.isFull = false;
-  });
-
-  it('stay with the same drain of a process when others come and go', async () => {
-    useFakeTime();
-    const takers = new Takers();
-    const share = joined(takers);
-    await vi.advanceTimersByTimeAsync(LONG_MS);
-    const drainOf = () =>
-      new Map(
-        [0, 1].flatMap((drain) => share.streamsOf(drain, 2).map((stream) => [stream, drain])),
-      );
-    const alone = drainOf();
-    expect(alone.size).toBe(STREAMS);
-    for (let others = 0; others < 3; others++) {
-      joined(takers);
-      await vi.advanceTimersByTimeAsync(LONG_MS);
-      for (const [stream, drain] of drainOf()) expect(drain).toBe(alone.get(stream));
-    }
   });
 });

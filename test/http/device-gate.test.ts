@@ -12,7 +12,7 @@ import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 type Sent = { readonly address: string; readonly forwardedFor?: readonly string[] };
 
 /** A new gate; each call is one request, and `use` spends a client's whole budget. */
-function gateWith(trustedProxies: number, readsNetworks = true) {
+function gateWith(trustedProxies: number) {
   const clock = { nowMs: 0 };
   const limit = new DeviceLimit({
     engine: createMemoryEngine(),
@@ -22,7 +22,7 @@ function gateWith(trustedProxies: number, readsNetworks = true) {
     capacity: 64,
     busyCapacity: 8,
   });
-  const gate = new DeviceGate(limit, trustedProxies, readsNetworks);
+  const gate = new DeviceGate(limit, trustedProxies, true);
   /** Number of times that the address of a client was read. */
   let reads = 0;
   const ask = ({ address, forwardedFor = [] }: Sent, id?: string): number => {
@@ -105,10 +105,4 @@ it('a flood of devices makes networks forgotten, and confuses none', () => {
       expect(network()).toBe(addressOf(device));
     }
   }
-});
-
-it('when nobody asks for networks, none is read', () => {
-  const { ask, network, reads } = gateWith(0, false);
-  ask({ address: '203.0.113.1' }, 'a');
-  expect([network(), reads()]).toEqual([undefined, 0]);
 });

@@ -50,10 +50,6 @@ it('a decision waits for its document', async () => {
   expect(statuses).toEqual(['204']);
 });
 
-it('a decision whose document is there is written at once', () => {
-  expect(ask({ ready: () => undefined })).toEqual(['204']);
-});
-
 it('an exception is 500 for its request', () => {
   const parse = () => {
     throw new Error('unforeseen');

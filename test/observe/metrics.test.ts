@@ -63,15 +63,6 @@ describe('the metrics of a new process', () => {
       );
     }
   });
-
-  it('tell the version, the commit and the HTTP engine', async () => {
-    const lines = await linesOf(
-      new Metrics('main', { version: '1.2.3', commit: 'abc', engine: 'node' }),
-    );
-    expect(lines).toContain(
-      'sluice_build_info{version="1.2.3",commit="abc",engine="node",process="main"} 1',
-    );
-  });
 });
 
 describe('counts by app', () => {

@@ -94,28 +94,6 @@ it('a store that refuses writes is told once, until a trial write succeeds: read
   ]);
 });
 
-it('a store that takes some writes and refuses others is told once', () => {
-  const { health, lines, pass } = setUp();
-  for (let second = 0; second < 60; second++) {
-    health.failed(refusal('could not extend', '53100'));
-    health.tookWrite();
-    pass(1000);
-  }
-  expect(lines()).toHaveLength(1);
-  pass(5000);
-  health.tookWrite();
-  expect(lines().map(({ message }) => message)).toEqual([
-    'store refuses writes',
-    'store takes writes again',
-  ]);
-});
-
-it('a store that is read-only refuses writes, and is not full', () => {
-  const { health } = setUp();
-  health.failed(refusal('cannot execute UPDATE in a read-only transaction', '25006'));
-  expect(health).toMatchObject({ isFull: false, refusesWrites: true, isLost: false });
-});
-
 it('a store that refuses a right is not lost, however long no call succeeds: it answers', () => {
   const { health, pass } = setUp();
   pass(60_000);

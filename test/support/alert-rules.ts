@@ -48,7 +48,7 @@ function readRules(): readonly Rule[] {
 }
 
 /** Returns the minutes of a time of Prometheus, such as `5m` or `1h`. */
-export function minutesOf(time = '0m'): number {
+function minutesOf(time = '0m'): number {
   const [, count = '0', unit] = /^(\d+)([mh])$/.exec(time) ?? [];
   return Number(count) * (unit === 'h' ? 60 : 1);
 }

@@ -6,9 +6,11 @@ import {
   type CheckInPack,
   CheckInPacker,
   InternedValue,
+  internContext,
   internVersion,
 } from '../../src/domain/fleet/check-in-pack.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../src/domain/fleet/network-words.ts';
+import type { CheckInBuffer } from '../../src/fleet/check-in-buffer.ts';
 
 /** Packs check-ins, in their order. */
 export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
@@ -23,4 +25,13 @@ export function packCheckIns(checkIns: readonly CheckIn[]): CheckInPack {
     packer.add(known, internVersion(version), deviceId, at, labels, words);
   }
   return packer.take();
+}
+
+/** Hands a check-in to a buffer as serving does. */
+export function addCheckIn(
+  buffer: CheckInBuffer,
+  { deviceId, at, labels, version, ...origin }: CheckIn,
+): void {
+  const network = new Int32Array(NETWORK_WORDS);
+  buffer.add(internContext(origin), internVersion(version), deviceId, at, labels, network);
 }

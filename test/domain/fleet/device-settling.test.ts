@@ -22,7 +22,6 @@ type Delays = { readonly toStoreMs: number; readonly fromStoreMs: number };
 /** Processes and one store, with delays between them. Events happen in the order of their times. */
 class Cluster {
   readonly allowedAt: number[] = [];
-  askedCount = 0;
   now = 0;
   private readonly processes: SlidingWindowLimiter[];
   private readonly window: SharedWindow = new Map();
@@ -43,7 +42,6 @@ class Cluster {
       const waitMs = node.admit(...DEVICE, this.now);
       if (waitMs === ADMITTED) this.allowedAt.push(this.now);
       if (waitMs !== MUST_SETTLE) return end(waitMs);
-      this.askedCount += 1;
       const claim = node.claim(...DEVICE, this.now);
       const debt = { device: 'd', process: `p${this.processes.indexOf(node)}`, ...claim };
       this.plan(at + delays.toStoreMs, () => {
@@ -135,51 +133,6 @@ describe(`n processes let through at most 120 + (n - 1) x ${ALLOWANCE} in any 60
     cluster.run();
     expect(cluster.allowedAt).toHaveLength(PER_MINUTE + 2 * ALLOWANCE);
   });
-
-  it('a request that the store allowed late counts from then on: the process lets nothing by meanwhile', () => {
-    const cluster = new Cluster(1);
-    const late = { toStoreMs: 800, fromStoreMs: 10 };
-    for (let n = 0; n <= ALLOWANCE; n++) cluster.request(1000, 0, late);
-    cluster.request(50_000, 0, late);
-    for (let n = 0; n < PER_MINUTE; n++) cluster.request(70_000, 0, late);
-    for (let n = 0; n < 50; n++) cluster.request(70_000 + WINDOW_MS + n, 0, late);
-    cluster.run();
-    expect(densest(cluster.allowedAt)).toBe(PER_MINUTE);
-  });
-
-  it('with one process on the store the limit is exact', () => {
-    const cluster = new Cluster(1);
-    for (let n = 0; n < 300; n++) cluster.request(n * 7, 0, { toStoreMs: 9, fromStoreMs: 3 });
-    cluster.run();
-    expect(cluster.allowedAt).toHaveLength(PER_MINUTE);
-  });
-});
-
-describe('the store', () => {
-  const atOnce = { toStoreMs: 0, fromStoreMs: 0 };
-
-  it('is not asked about a device that stays within the allowance', () => {
-    const cluster = new Cluster(1);
-    for (let n = 0; n < 1000; n++) cluster.request(n * (WINDOW_MS / ALLOWANCE), 0, atOnce);
-    cluster.run();
-    expect([cluster.allowedAt.length, cluster.askedCount]).toEqual([1000, 0]);
-  });
-
-  it('is not asked about a device it has refused, until the wait is over', () => {
-    const cluster = new Cluster(1);
-    for (let n = 0; n < 15_000; n++) cluster.request(n, 0, atOnce);
-    cluster.run();
-    // The last of them is the one that was refused.
-    expect(cluster.askedCount).toBe(PER_MINUTE - ALLOWANCE + 1);
-  });
-
-  it('is asked no more once a device has asked nothing for a window', () => {
-    const cluster = new Cluster(1);
-    for (let n = 0; n < 20; n++) cluster.request(n, 0, atOnce);
-    for (let n = 0; n < 5; n++) cluster.request(WINDOW_MS + 20 + n, 0, atOnce);
-    cluster.run();
-    expect(cluster.askedCount).toBe(20 - ALLOWANCE);
-  });
 });
 
 it('a device that waits as long as told is served, by whichever process, whatever is owed there', () => {
@@ -210,26 +163,6 @@ it('a device that waits as long as told is served, by whichever process, whateve
 });
 
 describe('while the store is away', () => {
-  it('a process counts alone, exactly; afterwards it tells all that it owes', () => {
-    const node = new SlidingWindowLimiter({ capacity: 8, ringCapacity: 8, isShared: true });
-    let allowed = 0;
-    for (let now = 0; now < 1000; now++) {
-      const waitMs = node.admit(...DEVICE, now);
-      const isAllowed =
-        waitMs === MUST_SETTLE
-          ? node.unanswered(...DEVICE, node.claim(...DEVICE, now), now) === ADMITTED
-          : waitMs === ADMITTED;
-      if (isAllowed) allowed += 1;
-    }
-    expect(allowed).toBe(PER_MINUTE);
-    expect(node.admit(...DEVICE, WINDOW_MS + 9)).toBe(MUST_SETTLE);
-    const claim = node.claim(...DEVICE, WINDOW_MS + 9);
-    expect(claim.owed).toHaveLength(PER_MINUTE - 10);
-    node.allowed(...DEVICE, claim, WINDOW_MS + 9);
-    expect(node.admit(...DEVICE, WINDOW_MS + 10)).toBe(MUST_SETTLE);
-    expect(node.claim(...DEVICE, WINDOW_MS + 10).owed).toEqual([]);
-  });
-
   it('what was told and not answered counts once when it is told again', () => {
     const node = new SlidingWindowLimiter({ capacity: 8, ringCapacity: 8, isShared: true });
     const window: SharedWindow = new Map();

@@ -8,52 +8,25 @@ import { mistakenIdIn } from '../../../src/domain/fleet/mistaken-id.ts';
 
 const ZERO = '00000000-0000-0000-0000-000000000000';
 const SHARED = [
-  ...['undefined', 'null', '(null)', '<null>', 'nil', '<nil>', '%!s(<nil>)', 'none', 'None', 'NaN'],
-  ...['true', 'False', 'unknown', 'UNKNOWN', '0', ZERO, `{${ZERO}}`, ZERO.replaceAll('-', '')],
-  ...[ZERO.replaceAll('0', 'f'), ZERO.replaceAll('0', 'F'), '[object Object]', '[object Promise]'],
-  ...[
-    '{{device}}',
-    '{{ device.id }}',
-    '$' + '{DEVICE_ID}',
-    '$(uuidgen)',
-    '#{device}',
-    '%DEVICE_ID%',
-  ],
-  ...['<device-id>', '<%= device %>', '{device_id}', 'To Be Filled By O.E.M.', '02:00:00:00:00:00'],
+  ...'undefined null (null) <null> nil <nil> none None NaN true False unknown UNKNOWN 0'.split(' '),
+  ...[ZERO, `{${ZERO}}`, ZERO.replaceAll('-', ''), ZERO.replaceAll('0', 'f'), '%!s(<nil>)'],
+  ...[ZERO.replaceAll('0', 'F'), '[object Object]', '[object Promise]', '{{ device.id }}'],
+  ...`{{device}} $${'{DEVICE_ID}'} $(uuidgen) #{device} %DEVICE_ID% <device-id> {device_id}`.split(
+    ' ',
+  ),
+  ...['<%= device %>', 'To Be Filled By O.E.M.', '02:00:00:00:00:00'],
 ];
 const OWN = [
-  ...['1', '00', '01', '007', 'kiosk-0', 'none-1', 'nulls', 'undefined-1', 'Unknown PC', 'truely'],
+  ...'1 00 01 007 kiosk-0 none-1 nulls undefined-1 truely nano NaN0 f ff ffffffff 00000001'.split(
+    ' ',
+  ),
+  ...'[1] {1} $1 100% % < <> {} [object] a.b ... 日本 undefinéd nil! device test'.split(' '),
   ...[
-    'nano',
-    'NaN0',
-    'f',
-    'ff',
-    'ffffffff',
-    '00000001',
-    '[1]',
-    '{1}',
-    '$1',
-    '100%',
-    '%',
-    '<',
-    '<>',
-  ],
-  ...[
+    'Unknown PC',
     '{3f2504e0-4f89-11d3-9a0c-0305e82c3301}',
-    '00000000-0000-0000-0000-000000000001',
-    '{}',
-    '[object]',
-  ],
-  ...[
-    'a.b',
-    '...',
-    '日本',
-    'undefinéd',
-    'nil!',
-    'device',
-    'test',
     'ffffffff-ffff-4fff-bfff-ffffffffffff',
   ],
+  '00000000-0000-0000-0000-000000000001',
 ];
 
 describe('a text that many devices send as their id', () => {
@@ -67,17 +40,10 @@ describe('a text that many devices send as their id', () => {
   });
 
   it('no id that a program makes at random is one of them', () => {
-    for (let count = 0; count < 10_000; count++) {
-      const id = randomUUID();
-      const others = [
-        id.toUpperCase(),
-        `{${id}}`,
-        id.replaceAll('-', ''),
-        randomBytes(8).toString('hex'),
-      ];
-      for (const text of [id, ...others, randomBytes(16).toString('base64url')]) {
-        expect(mistakenIdIn(text)).toBeUndefined();
-      }
-    }
+    const ids = Array.from({ length: 2000 }, () => randomUUID()).flatMap((id) => [
+      ...[id, id.toUpperCase(), `{${id}}`, id.replaceAll('-', '')],
+      ...[randomBytes(8).toString('hex'), randomBytes(16).toString('base64url')],
+    ]);
+    expect(ids.filter((id) => mistakenIdIn(id) !== undefined)).toEqual([]);
   });
 });
