@@ -66,7 +66,7 @@ export const AREAS: readonly Area[] = [
     suites: [
       'fleet',
       ...service('check-ins', 'device-labels', 'device-list', 'fleet-report', 'mistaken-ids'),
-      ...service('admission', 'erase-device', 'device-keeping', 'device-clients'),
+      ...service('admission', 'erase-device', 'device-clients'),
     ],
   },
   { name: 'ledger', language: 'code', ...AREA_OF_LEDGER },

@@ -1,8 +1,7 @@
-// Tests the device limit on real processes (docs/contract.md 19.3): exact with one process, and with n of
-// them at most 120 + (n - 1) x 12 in a minute, however the requests are spread over them. In full also in
-// real time: the tests run at the same time, because one waits for a minute.
+// Tests the device limit on real processes (docs/contract.md 19.5): n of them let a device have at most
+// 120 + (n - 1) x 12 requests in a minute, however they are spread over them. One process counts exactly:
+// test/domain/fleet/sliding-window-limiter.test.ts.
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { IS_FULL } from '../support/full-run.ts';
@@ -54,30 +53,7 @@ async function withNode(workers: number, use: (ask: Ask) => Promise<void>): Prom
 }
 
 describeOnWorkers('the limit of a device', () => {
-  it.concurrent('of 121 requests exactly the 121st is 429; in full, after its Retry-After one is served (one process)', async () => {
-    await withNode(1, async (ask) => {
-      const firstAt = performance.now();
-      const answers: Asked[] = [];
-      for (let index = 0; index <= LIMIT_COUNT; index++) {
-        answers.push(await ask(index, 'device-a'));
-      }
-      const statuses = answers.map(({ status }) => status);
-      expect(statuses.slice(0, LIMIT_COUNT).filter((status) => status !== 200)).toEqual([]);
-      const last = answers.at(-1);
-      expect(last?.status).toBe(429);
-      const retryAfter = last?.retryAfter ?? 0;
-      expect(retryAfter).toBeGreaterThanOrEqual(1);
-      expect(retryAfter).toBeLessThanOrEqual(60);
-      // Another device has a budget of its own.
-      expect((await ask(0, 'device-b')).status).toBe(200);
-      if (!IS_FULL) return;
-      await sleep(retryAfter * 1000 - (performance.now() - (last?.at ?? 0)));
-      expect((await ask(7, 'device-a')).status).toBe(200);
-      expect(performance.now() - firstAt).toBeGreaterThan(55_000);
-    });
-  });
-
-  it.concurrent('of n processes gives at least the limit, and at most (n - 1) allowances more, over all endpoints', async () => {
+  it('of n processes gives at least the limit, and at most (n - 1) allowances more, over all endpoints', async () => {
     for (const workers of IS_FULL ? [2, 4] : [3])
       await withNode(workers, (ask) => expectBound(workers, ask));
   });

@@ -8,23 +8,15 @@ import { afterEach, describe, expect, inject, test } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
-import {
-  createTenant,
-  OPERATOR,
-  publish,
-  readStable,
-  type TestTenant,
-} from '../store/ledger/ledger-fixture.ts';
+import { createTenant, readStable, type TestTenant } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
-import { startPostgres } from '../support/postgres-server.ts';
 import {
   queryOn,
   type ReplaceableDatabase,
   replaceableDatabase,
 } from '../support/replaceable-database.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
 
 const postgresUrl = inject('postgresUrl');
 const title = (rest: string) =>
@@ -36,37 +28,6 @@ afterEach(async () => {
 });
 
 describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
-  test('a fail-over to a standby raises the epoch once, whatever the number of nodes', async () => {
-    const primary = await startPostgres();
-    endings.push(() => primary.stop());
-    const proxy = await startProxy(primary.port);
-    endings.push(() => proxy.close());
-    const url = primary.url.replace(String(primary.port), String(proxy.port));
-    const nodes = await Promise.all([1, 2, 3].map(() => open(url)));
-    const [{ ledger }] = nodes as [OpenLedger, ...OpenLedger[]];
-    const tenant = await createTenant(ledger);
-    const standby = await primary.startStandby();
-    endings.push(() => standby.stop());
-    await standby.catchUp();
-    await standby.stopFollowing();
-    await publish(ledger, tenant, '1.0.0');
-    expect(await readStable(ledger, tenant)).toMatchObject({ epoch: 0, revision: 2 });
-    await primary.kill();
-
-    // Until it is promoted, the standby is none that could be asked: it may be promoted later.
-    proxy.moveTo(standby.port);
-    for (const node of nodes) await expectUnavailable(node.ledger, tenant);
-    await standby.promote();
-    await eventually('all nodes are back', async () => {
-      const reached = await Promise.all(nodes.map((node) => node.ledger.isReachable()));
-      return !reached.includes(false);
-    });
-    for (const node of nodes) {
-      expect(await readStable(node.ledger, tenant)).toMatchObject({ epoch: 1, revision: 1 });
-    }
-    expect(nodes.flatMap(({ report }) => report.epochs)).toEqual([1]);
-  });
-
   test('a call is answered by the database that took the place of the one before', async () => {
     const { url, replace, restore } = await replaceable();
     const memory = new TestMemory();
@@ -81,43 +42,6 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     // The one before is behind the epoch that this process has held since.
     memory.highestEpoch = 1;
     expect(await readStable(ledger, tenant)).toMatchObject({ epoch: 2 });
-  });
-
-  test('an empty database is not the record: it answers nothing, and nothing is made in it', async () => {
-    const { url, replace, restore } = await replaceable();
-    const memory = new TestMemory();
-    const { ledger, report } = await open(url, memory);
-    const tenant = await createTenant(ledger);
-    const { channelId } = await readStable(ledger, tenant);
-    memory.remember(channelId, 'chn_other');
-    await replace('an empty one');
-    await expectUnavailable(ledger, tenant);
-    await expect(ledger.createOrganization('Acme', OPERATOR)).rejects.toThrow(Unavailable);
-    expect(report.foreignCounts[0]).toBe(2);
-    const tables = "SELECT relname FROM pg_class WHERE relname = 'channels'";
-    expect(await queryOn(url, tables)).toEqual([]);
-
-    // A node that starts now goes on trying as well, instead of ending.
-    const { ledger: other } = await open(url, memory);
-    await expectUnavailable(other, tenant);
-    await restore();
-    for (const each of [ledger, other]) {
-      await eventually('it is back', () => each.isReachable());
-      expect(await readStable(each, tenant)).toMatchObject({ channelId });
-    }
-  });
-
-  test('a database that knows one of the channels is the record, and tells which it lacks', async () => {
-    const fresh = await freshDatabase(postgresUrl);
-    endings.push(() => fresh.drop());
-    const { ledger } = await open(fresh.url);
-    const tenant = await createTenant(ledger);
-    const { channelId } = await readStable(ledger, tenant);
-    const memory = new TestMemory().remember(channelId, 'chn_lost');
-    const again = await open(fresh.url, memory);
-    expect(again.report.lostIds).toEqual(['chn_lost']);
-    expect(again.report.foreignCounts).toEqual([]);
-    expect(await readStable(again.ledger, tenant)).toMatchObject({ revision: 1 });
   });
 
   test('what a store remembers that answers later counts as well', async () => {
@@ -196,22 +120,6 @@ describe('an embedded ledger', () => {
     const away = 'postgres://postgres@127.0.0.1:1/none';
     await open(away, new TestMemory(), dataDir);
     await expect(open(undefined, new TestMemory(), dataDir)).rejects.toThrow('set DATABASE_URL');
-  });
-
-  test('that is gone from a directory that was used is not made anew in it', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-used-'));
-    endings.push(async () => rmSync(dataDir, { recursive: true }));
-    const openEmbedded = async () => (await open(undefined, new TestMemory(), dataDir)).ledger;
-    const first = await openEmbedded();
-    await createTenant(first);
-    await first.close();
-    rmSync(join(dataDir, 'ledger'), { recursive: true });
-    await expect(openEmbedded()).rejects.toThrow('there is no database in');
-    rmSync(join(dataDir, 'ledger.used'));
-    const remembering = new TestMemory().remember('chn_1');
-    await expect(open(undefined, remembering, dataDir)).rejects.toThrow('To start anew, remove');
-    const anew = await openEmbedded();
-    expect(await anew.isReachable()).toBe(true);
   });
 });
 

@@ -1,9 +1,8 @@
-// Tests that answers of every kind say how long their connection may be idle (docs/operating/health.md),
-// and that a client that reads may ask before it has its answer. What becomes of one that does not read,
-// and for how long an idle connection is kept, is measured in test/timed.
+// Tests that answers of every kind say how long their connection may be idle (docs/operating/health.md). For
+// how long one is kept is measured in test/timed; what becomes of a client that does not read, and of one
+// that asks before it has its answers, is tested in test/http/unread-answers.test.ts.
 
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { tenantWith } from '../support/released.ts';
@@ -50,35 +49,4 @@ it('a connection is announced to be kept, in every kind of answer', async () => 
   expect(answers.map(({ status, headers }) => [status, headers['keep-alive']])).toEqual(
     expected.map((status) => [status, 'timeout=8']),
   );
-});
-
-it('a client that reads its answers may ask before it has them', async () => {
-  const tenant = await tenantWith(node, ['1.1.0', { notes: 'x'.repeat(3000) }]);
-  const path = `/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
-  await ask(path);
-  const [rounds, depth] = [40, 16];
-  const socket = connect(Number(new URL(node.url).port), '127.0.0.1');
-  let [answers, asked] = [0, 0];
-  const askMore = () => {
-    for (let each = 0; each < depth; each++) {
-      asked += 1;
-      const device = `X-Service-Device: reader-${tenant.app}-${asked}`;
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: sluice\r\n${device}\r\n\r\n`);
-    }
-  };
-  let text = '';
-  await new Promise<void>((resolve, reject) => {
-    socket.on('data', (chunk) => {
-      text += chunk.toString('latin1');
-      const parts = text.split('HTTP/1.1 200 OK\r\n');
-      answers += parts.length - 1;
-      text = parts.at(-1)?.slice(-20) ?? '';
-      if (answers === rounds * depth) resolve();
-      else if (answers === asked) askMore();
-    });
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error(`cut off after ${answers} answers`)));
-    askMore();
-  });
-  socket.destroy();
 });

@@ -3,7 +3,6 @@
 // test/store/ledger/fleet-reads-contract.ts, times in test/http/field.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   admin,
@@ -25,9 +24,8 @@ const FLEET = [
 
 serviceSuite('device list', (node) => {
   let fleet: Tenant;
-  let other: Tenant;
   beforeAll(async () => {
-    [fleet, other] = [await createTenant(node), await createTenant(node)];
+    fleet = await createTenant(node);
     expect((await report(node, fleet, FLEET)).status).toBe(200);
   });
 
@@ -64,20 +62,6 @@ serviceSuite('device list', (node) => {
     expect(await page(`&after=${encodeURIComponent('e é/%')}`)).toEqual({
       devices: [],
       next: null,
-    });
-  });
-
-  it('since a moment has only the devices seen at or after it', async () => {
-    // Devices are seen by the millisecond: the later one is seen later at some time.
-    await report(node, other, FLEET.slice(0, 2));
-    const [first] = await devicesOf(node, other);
-    await eventually('one of them is seen later', async () => {
-      await report(node, other, [{ ...FLEET[1], version: '2.1.0' }]);
-      const [, later] = await devicesOf(node, other);
-      const since = (time: unknown) => devicesOf(node, other, `seenSince=${time}`);
-      const [all, some] = [await since(first?.lastSeen), await since(later?.lastSeen)];
-      expect([all.length, some.at(-1)]).toEqual([2, later]);
-      return some.length === 1;
     });
   });
 

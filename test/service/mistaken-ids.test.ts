@@ -7,14 +7,11 @@ import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { runSluiceHere } from '../support/sluice-command.ts';
 import {
-  ARTIFACT,
   check,
   createTenant,
   decisions,
   devicesOf,
-  manage,
   report,
   send,
   type Tenant,
@@ -39,17 +36,6 @@ serviceSuite('mistaken ids', (node) => {
       return found.length === ids.length && ids.every((id) => found.includes(id));
     });
 
-  /** Sends checks of devices of their own, and waits for their record: what came before is there by then. */
-  async function recordedSince(tenant: Tenant): Promise<readonly unknown[]> {
-    const later = Array.from({ length: LATER }, (_, index) => `later-${index}`);
-    for (const device of later) await check(node, tenant, '1.0.0', { device });
-    await eventually('the later checks are recorded', async () => {
-      const found = await idsOf(tenant);
-      return later.every((id) => found.includes(id));
-    });
-    return (await idsOf(tenant)).filter((id) => !later.includes(String(id)));
-  }
-
   /** Paths of a tenant's checks that name the device in the query. */
   const queries = ({ app }: Tenant, id: string) => [
     `/u/${app}/stable/linux/x86_64/1.0.0?device=${encodeURIComponent(id)}`,
@@ -57,27 +43,22 @@ serviceSuite('mistaken ids', (node) => {
     `/velopack/${app}/stable/releases.linux.json?localVersion=1.0.0&stagingId=${encodeURIComponent(id)}`,
   ];
 
-  it.each(NAMELESS)(
-    'a check in the name of %j has no id: no cohort, and no record (§19.10)',
-    async (id) => {
-      const tenant = await tenantWith(node, ['1.0.0'], ['2.0.0', { rollout: 99 }]);
-      const headers = { 'x-service-device': id };
-      expect((await check(node, tenant, '1.0.0', { device: id })).status).toBe(204);
+  it('a check in the name of one has no id: no cohort, and no record (§19.10)', async () => {
+    const tenant = await tenantWith(node, ['1.0.0'], ['2.0.0', { rollout: 99 }]);
+    for (const id of NAMELESS) {
+      expect((await check(node, tenant, '1.0.0', { device: id })).status, id).toBe(204);
       for (const path of queries(tenant, id)) await send(node, 'GET', path);
       const staging = { 'x-user-staging-id': id };
       await send(node, 'GET', `/e/${tenant.app}/stable/latest-linux.yml`, { headers: staging });
-      const failure = await send(
-        node,
-        'POST',
-        `/u/${tenant.app}/stable/linux/x86_64/1.0.0/failure`,
-        {
-          ...{ headers, body: { version: '2.0.0' } },
-        },
-      );
-      expectError(failure, 400, 'device: Required');
-      expect(await recordedSince(tenant)).toEqual([]);
-    },
-  );
+      const path = `/u/${tenant.app}/stable/linux/x86_64/1.0.0/failure`;
+      const failure = { headers: { 'x-service-device': id }, body: { version: '2.0.0' } };
+      expectError(await send(node, 'POST', path, failure), 400, 'device: Required');
+    }
+    // What came before is on record once later checks are.
+    const later = Array.from({ length: LATER }, (_, index) => `later-${index}`);
+    for (const device of later) await check(node, tenant, '1.0.0', { device });
+    await recorded(tenant, later);
+  });
 
   it('it is limited by the address that it comes from (§19.2)', async () => {
     const tenant = await createTenant(node);
@@ -102,20 +83,19 @@ serviceSuite('mistaken ids', (node) => {
   describe('in push mode', () => {
     it('a report passes them over, counts them, and records the others (§4.5)', async () => {
       const tenant = await createTenant(node);
-      const devices = ['kiosk-1', 'undefined', '00000000-0000-0000-0000-000000000000'];
-      const answer = await report(
-        ...([node, tenant, devices.map((deviceId) => ({ deviceId, ...MACHINE }))] as const),
-      );
-      expect(answer.body).toEqual({ app: tenant.app, received: 3 });
+      for (const ids of [
+        ['kiosk-1', 'undefined', '00000000-0000-0000-0000-000000000000'],
+        ['nil'],
+      ]) {
+        const devices = ids.map((deviceId) => ({
+          deviceId,
+          ...MACHINE,
+          failed: { version: '1.0.0' },
+        }));
+        const answer = await report(node, tenant, devices);
+        expect(answer.body).toEqual({ app: tenant.app, received: ids.length });
+      }
       expect(await idsOf(tenant)).toEqual(['kiosk-1']);
-    });
-
-    it('a report of nothing else is taken, and records nothing', async () => {
-      const tenant = await createTenant(node);
-      const failed = { version: '1.0.0' };
-      const answer = await report(node, tenant, [{ deviceId: 'nil', ...MACHINE, failed }]);
-      expect([answer.status, answer.body?.received]).toEqual([200, 1]);
-      expect(await idsOf(tenant)).toEqual([]);
     });
 
     it('a wave decides for them in their place, without an id, and records the others (§4.6)', async () => {
@@ -139,33 +119,5 @@ serviceSuite('mistaken ids', (node) => {
       expectError(await decisions(node, tenant, devices), 400, message);
       expect(await idsOf(tenant)).toEqual([]);
     });
-  });
-
-  it('an explanation decides for such a device as a check does', async () => {
-    const tenant = await tenantWith(node, ['2.0.0', { rollout: 99, artifacts: [ARTIFACT] }]);
-    const machine = 'platform=linux&arch=x86_64&version=1.0.0';
-    const query = `app=${tenant.app}&channel=stable&deviceId=undefined&${machine}`;
-    const { body } = await manage(node, tenant, 'GET', `explain?${query}`);
-    expect(body).toMatchObject({
-      decision: { update: null, reason: 'outside-cohort' },
-      candidates: [{ verdict: 'outside-cohort', bucket: null }],
-    });
-  });
-
-  it('a device that the query names is erased, also one that an address folds away (§4.23)', async () => {
-    const tenant = await createTenant(node);
-    await report(node, tenant, [{ deviceId: 'kiosk-1', ...MACHINE }]);
-    const erase = (id: string) =>
-      manage(node, tenant, 'DELETE', `devices?app=${tenant.app}&deviceId=${id}`);
-    expect((await erase('kiosk-1')).status).toBe(204);
-    expect(await idsOf(tenant)).toEqual([]);
-    for (const id of ['kiosk-1', '.', '..', 'undefined']) {
-      expectError(await erase(id), 404, 'Unknown device');
-    }
-    const missing = await manage(node, tenant, 'DELETE', `devices?app=${tenant.app}`);
-    expectError(missing, 400, 'deviceId: Required');
-    const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
-    const command = await runSluiceHere(['device', 'erase', '..', '--app', tenant.app], env);
-    expect([command.code, command.stderr]).toEqual([1, 'sluice: Unknown device\n']);
   });
 });
