@@ -99,11 +99,7 @@ export const AREAS: readonly Area[] = [
     name: 'notify',
     sources: ['notify', 'store/ledger/people/deliveries.ts', 'store/ledger/change/outbox.ts'],
     language: 'code',
-    suites: [
-      'notify',
-      ...service('notification-destinations', 'mail-recipients', 'people-mails'),
-      'store/ledger',
-    ],
+    suites: ['notify', ...service('notification-destinations', 'mail-recipients'), 'store/ledger'],
   },
   {
     name: 'edge',

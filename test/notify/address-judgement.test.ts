@@ -44,35 +44,34 @@ const REFUSED = [
   ...['8.8.4.4', '::ffff:8.8.4.4', '2a00:1450::7', '2a00:1450:0:0:0:0:0:7'],
 ];
 
-describe('an address', () => {
-  it.each(PUBLIC)('%s is public', (address) => expect(judge.judge(address)).toBe('public'));
+/** Addresses and networks that allow them. */
+const ALLOWED = {
+  ...{ '10.1.2.3': '10.0.0.0/8', '127.0.0.1': '127.0.0.0/8', '::1': '::1/128' },
+  ...{ '::ffff:10.1.2.3': '10.0.0.0/8', '64:ff9b::a01:203': '10.0.0.0/8', 'fd12::1': 'fd00::/8' },
+  ...{ '64:ff9b:1::1': '64:ff9b:1::/48', '8.8.4.4': '8.8.4.4/32', '1.1.1.1': '0.0.0.0/0' },
+};
+/** Addresses and networks that do not, for they are others, or of the link. */
+const NOT_ALLOWED = {
+  ...{ '10.1.2.3': '10.1.0.0/24', '127.0.0.1': 'fd00::/8', '169.254.169.254': '0.0.0.0/0' },
+  ...{ '169.254.1.1': '169.254.0.0/16', '::ffff:169.254.169.254': '::/0', 'fe80::1': '::/0' },
+  ...{ '2002:a9fe:a9fe::1': '::/0' },
+};
 
-  it.each(REFUSED)('%s is refused', (address) => expect(judge.judge(address)).toBe('refused'));
-
-  it.each([
-    ['10.1.2.3', '10.0.0.0/8'],
-    ['127.0.0.1', '127.0.0.0/8'],
-    ['::1', '::1/128'],
-    ['::ffff:10.1.2.3', '10.0.0.0/8'],
-    ['64:ff9b::a01:203', '10.0.0.0/8'],
-    ['64:ff9b:1::1', '64:ff9b:1::/48'],
-    ['fd12::1', 'fd00::/8'],
-    ['8.8.4.4', '8.8.4.4/32'],
-    ['1.1.1.1', '0.0.0.0/0'],
-  ])('%s is allowed by %s', (address, network) => {
-    expect(allowing('192.168.7.0/24', network).judge(address)).toBe('private');
-  });
-
-  it.each([
-    ['10.1.2.3', '10.1.0.0/24'],
-    ['127.0.0.1', 'fd00::/8'],
-    ['169.254.169.254', '0.0.0.0/0'],
-    ['169.254.169.254', '169.254.0.0/16'],
-    ['::ffff:169.254.169.254', '::/0'],
-    ['2002:a9fe:a9fe::1', '::/0'],
-    ['fe80::1', '::/0'],
-  ])('%s is not allowed by %s', (address, network) => {
-    expect(allowing(network).judge(address)).toBe('refused');
+describe('an address (§30.11)', () => {
+  it('is public, refused or allowed', () => {
+    const judged = (addresses: readonly string[]) =>
+      addresses.map((address) => [address, judge.judge(address)]);
+    expect(judged(PUBLIC)).toEqual(PUBLIC.map((address) => [address, 'public']));
+    expect(judged(REFUSED)).toEqual(REFUSED.map((address) => [address, 'refused']));
+    for (const [networks, verdict] of [
+      [ALLOWED, 'private'],
+      [NOT_ALLOWED, 'refused'],
+    ] as const) {
+      for (const [address, network] of Object.entries(networks)) {
+        const judgement = allowing('192.168.7.0/24', network).judge(address);
+        expect([address, network, judgement]).toEqual([address, network, verdict]);
+      }
+    }
   });
 
   it('is judged by the address of IPv4 that it carries, in each form', () => {
@@ -96,38 +95,35 @@ describe('an address', () => {
 const NOT_PUBLIC = 'This address is not public';
 const NOT_HTTPS = 'Must be an https:// address';
 
-describe('the URL of a destination', () => {
-  it.each([
-    'https://hooks.example.com/T0/B0',
-    'https://example.com:8443/',
-    'https://1.1.1.1/',
-    'https://[2606:4700::1111]/',
-    // What a name resolves to is judged when it is dialled.
-    'https://localhost/',
-  ])('%s may stand', (url) => expect(judge.refuseUrl(url)).toBeUndefined());
-
-  it.each([
-    ['https://0x7f.1/', NOT_PUBLIC],
-    ['https://2130706433/', NOT_PUBLIC],
-    ['https://017700000001/', NOT_PUBLIC],
-    ['https://127.1/', NOT_PUBLIC],
-    ['https://127.0.0.1./', NOT_PUBLIC],
-    ['https://0.0.0.0/', NOT_PUBLIC],
-    ['https://0/', NOT_PUBLIC],
-    ['https://①②⑦.0.0.1/', NOT_PUBLIC],
-    ['https://%31%32%37.0.0.1/', NOT_PUBLIC],
-    ['https://[::ffff:127.0.0.1]/', NOT_PUBLIC],
-    ['https://[::]/', NOT_PUBLIC],
-    ['https://[64:ff9b::10.0.0.1]/', NOT_PUBLIC],
-    ['https://192.168.1.1:8443/', NOT_PUBLIC],
-    ['http://169.254.169.254/latest', NOT_PUBLIC],
-    ['http://example.com/', NOT_HTTPS],
-    ['http://1.1.1.1/', NOT_HTTPS],
-    ['ftp://example.com/', NOT_HTTPS],
-    ['file:///etc/passwd', NOT_HTTPS],
-    ['hooks.example.com', NOT_HTTPS],
-    ['https://u:p@example.com/', 'Must have no user name and password'],
-  ])('%s is refused', (url, words) => expect(judge.refuseUrl(url)).toBe(words));
+describe('the URL of a destination (§30.5)', () => {
+  it('may stand, or is refused in words', () => {
+    const words = {
+      // What a name resolves to is judged when it is dialled.
+      none: [
+        'hooks.example.com/T0/B0',
+        'example.com:8443/',
+        '1.1.1.1/',
+        '[2606:4700::1111]/',
+        'localhost/',
+      ],
+      [NOT_PUBLIC]: [
+        ...['0x7f.1/', '2130706433/', '017700000001/', '127.1/', '127.0.0.1./', '0.0.0.0/', '0/'],
+        ...['①②⑦.0.0.1/', '%31%32%37.0.0.1/', '[::ffff:127.0.0.1]/', '[::]/', '192.168.1.1:8443/'],
+        ...['[64:ff9b::10.0.0.1]/', 'http://169.254.169.254/latest'],
+      ],
+      [NOT_HTTPS]: [
+        ...['http://example.com/', 'http://1.1.1.1/', 'ftp://example.com/', 'file:///etc/passwd'],
+      ],
+      'Must have no user name and password': ['u:p@example.com/'],
+    };
+    for (const [expected, urls] of Object.entries(words)) {
+      for (const rest of urls) {
+        const url = rest.includes('://') ? rest : `https://${rest}`;
+        expect([url, judge.refuseUrl(url) ?? 'none']).toEqual([url, expected]);
+      }
+    }
+    expect(judge.refuseUrl('hooks.example.com')).toBe(NOT_HTTPS);
+  });
 
   it('may be http only for what the operator allows', () => {
     const allowed = allowing('127.0.0.0/8');

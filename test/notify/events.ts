@@ -14,26 +14,9 @@ const approval = {
   operation: 'publishRelease',
 } as const;
 
-type Data = NotificationEvent['data'];
-
-function event(
-  type: NotificationEvent['type'],
-  facts: object,
-  parts: object = {},
-): NotificationEvent {
-  const data = { organization, ...release, ...author, ...parts, ...facts } as Data;
-  return { id: 'evt_1', type, timestamp: '2026-08-01T02:00:00.000Z', data } as NotificationEvent;
-}
-
 const served = { status: 'published', rollout: 10, rolloutBefore: 5 };
 const guard = {
-  guard: 'stuck',
-  count: 30,
-  base: 205,
-  percent: 14.6,
-  low: 10.1,
-  high: 20.3,
-  limit: 2.5,
+  ...{ guard: 'stuck', count: 30, base: 205, percent: 14.6, low: 10.1, high: 20.3, limit: 2.5 },
   platform: { name: 'windows', devices: 30, base: 76, percent: 39.5 },
 };
 const guards = [
@@ -43,120 +26,86 @@ const guards = [
 const member = { email: 'ann@example.com', roleBefore: 'viewer', role: 'owner' };
 const byAnn = { actor: 'account:ann@example.com' };
 const decided = { ...approval, status: 'declined', decidedBy: 'account:ann@example.com' };
+const byOperator = { actor: 'admin-token' };
+const byGithub = { actor: 'integration:github' };
+const stuck = { status: 'paused', actor: 'plan:pln_1', reason: 'stuck: 30 of 205 devices' };
+const waitingFor = { guard: 'stuck', since: '', reason: 'stuck: 3 devices' };
+const edge = { id: 'edt_1', name: 'Oslo', prefix: 'sle_ab' };
 
-/** Event and the sentence that says it. */
-export const EVENTS: readonly (readonly [NotificationEvent, string])[] = [
-  [event('release.published', served), 'desktop beta 2.5.0-beta.1 published at 10 % by key CI.'],
+/** Events, each with its facts and the sentence that says it; `…` is the release. */
+const SAID: readonly (readonly [NotificationEvent['type'], facts: object, sentence: string])[] = [
+  ['release.published', served, '… published at 10 % by key CI.'],
   [
-    event('release.raised', served, { ...byAnn, reason: 'It looks well' }),
-    'desktop beta 2.5.0-beta.1 raised from 5 % to 10 % by ann@example.com: It looks well.',
+    'release.raised',
+    { ...served, ...byAnn, reason: 'It looks well' },
+    '… raised from 5 % to 10 % by ann@example.com: It looks well.',
   ],
+  ['release.paused', stuck, '… paused by its plan: stuck: 30 of 205 devices.'],
+  ['release.resumed', { ...served, ...byOperator }, '… published again at 10 % by the operator.'],
+  ['release.rolled_back', { status: 'rolled_back' }, '… rolled back by key CI.'],
+  ['release.deprecated', { status: 'deprecated' }, '… deprecated by key CI.'],
+  ['release.retargeted', { ...served, targets: null }, '… offered to other devices by key CI.'],
+  ['release.withdrawn', { ...served, ...byGithub }, '… withdrawn by the webhook of GitHub.'],
+  ['release.promoted', { ...served, from: 'alpha' }, '… promoted from alpha at 10 % by key CI.'],
+  ['plan.started', { plan }, '… goes out by a plan of 3 steps by key CI.'],
+  ['plan.step', { plan }, '… is at 25 %: step 2 of 3 of its plan began.'],
+  ['plan.waiting', { plan, waitingFor }, '… waits with its next step: stuck: 3 devices.'],
   [
-    event(
-      'release.paused',
-      { status: 'paused' },
-      { actor: 'plan:pln_1', reason: 'stuck: 30 of 205 devices' },
-    ),
-    'desktop beta 2.5.0-beta.1 paused by its plan: stuck: 30 of 205 devices.',
+    'plan.tripped',
+    { plan, guards },
+    '… stopped by its guard: stuck 14.6 % of 205 devices (limit 2.5 %), Windows 39.5 %.',
   ],
+  ['plan.held', { plan, ...byAnn }, '… goes no further: its plan was held by ann@example.com.'],
+  ['plan.completed', { plan }, '… completed its plan.'],
+  ['plan.cancelled', { plan }, '… goes on without its plan, which was cancelled by key CI.'],
+  ['edge.refused', { edge, ...nowhere }, 'Edge Oslo (sle_ab…) was refused: its token is revoked.'],
+  ['key.created', { key, ...nowhere, ...byAnn }, 'Key CI (slk_ab…) created by ann@example.com.'],
+  ['key.revoked', { key, ...nowhere, ...byAnn }, 'Key CI (slk_ab…) revoked by ann@example.com.'],
   [
-    event('release.resumed', served, { actor: 'admin-token' }),
-    'desktop beta 2.5.0-beta.1 published again at 10 % by the operator.',
-  ],
-  [
-    event('release.rolled_back', { status: 'rolled_back' }),
-    'desktop beta 2.5.0-beta.1 rolled back by key CI.',
-  ],
-  [
-    event('release.deprecated', { status: 'deprecated' }),
-    'desktop beta 2.5.0-beta.1 deprecated by key CI.',
-  ],
-  [
-    event('release.retargeted', { ...served, targets: null }),
-    'desktop beta 2.5.0-beta.1 offered to other devices by key CI.',
-  ],
-  [
-    event('release.withdrawn', served, { actor: 'integration:github' }),
-    'desktop beta 2.5.0-beta.1 withdrawn by the webhook of GitHub.',
-  ],
-  [
-    event('release.promoted', { ...served, from: 'alpha' }),
-    'desktop beta 2.5.0-beta.1 promoted from alpha at 10 % by key CI.',
-  ],
-  [
-    event('plan.started', { plan }),
-    'desktop beta 2.5.0-beta.1 goes out by a plan of 3 steps by key CI.',
-  ],
-  [
-    event('plan.step', { plan }),
-    'desktop beta 2.5.0-beta.1 is at 25 %: step 2 of 3 of its plan began.',
-  ],
-  [
-    event('plan.waiting', {
-      plan,
-      waitingFor: { guard: 'stuck', since: '', reason: 'stuck: 3 devices' },
-    }),
-    'desktop beta 2.5.0-beta.1 waits with its next step: stuck: 3 devices.',
-  ],
-  [
-    event('plan.tripped', { plan, guards }),
-    'desktop beta 2.5.0-beta.1 stopped by its guard: ' +
-      'stuck 14.6 % of 205 devices (limit 2.5 %), Windows 39.5 %.',
-  ],
-  [
-    event('plan.held', { plan }, byAnn),
-    'desktop beta 2.5.0-beta.1 goes no further: its plan was held by ann@example.com.',
-  ],
-  [event('plan.completed', { plan }), 'desktop beta 2.5.0-beta.1 completed its plan.'],
-  [
-    event('plan.cancelled', { plan }),
-    'desktop beta 2.5.0-beta.1 goes on without its plan, which was cancelled by key CI.',
-  ],
-  [
-    event('edge.refused', { edge: { id: 'edt_1', name: 'Oslo', prefix: 'sle_ab' } }, nowhere),
-    'Edge Oslo (sle_ab…) was refused: its token is revoked.',
-  ],
-  [
-    event('key.created', { key }, { ...nowhere, ...byAnn }),
-    'Key CI (slk_ab…) created by ann@example.com.',
-  ],
-  [
-    event('key.revoked', { key }, { ...nowhere, ...byAnn }),
-    'Key CI (slk_ab…) revoked by ann@example.com.',
-  ],
-  [
-    event('member.changed', { member }, { ...nowhere, actor: 'admin-token' }),
+    'member.changed',
+    { member, ...nowhere, ...byOperator },
     'ann@example.com is now owner of Acme, was viewer, changed by the operator.',
   ],
   [
-    event('approval.requested', { approval }, { reason: 'Hotfix' }),
-    'desktop beta 2.5.0-beta.1: publish waits for an approval, asked for by key CI: Hotfix.',
+    'approval.requested',
+    { approval, reason: 'Hotfix' },
+    '…: publish waits for an approval, asked for by key CI: Hotfix.',
+  ],
+  ['approval.approved', { approval: decided }, '…: publish was approved by ann@example.com.'],
+  [
+    'approval.declined',
+    { approval: decided, reason: 'Too late' },
+    '…: publish was declined by ann@example.com: Too late.',
+  ],
+  ['approval.expired', { approval }, '…: publish was not approved in time.'],
+  [
+    'approval.failed',
+    { approval: decided, reason: 'It was paused since' },
+    '…: publish was approved and could not be done: It was paused since.',
   ],
   [
-    event('approval.approved', { approval: decided }),
-    'desktop beta 2.5.0-beta.1: publish was approved by ann@example.com.',
-  ],
-  [
-    event('approval.declined', { approval: decided }, { reason: 'Too late' }),
-    'desktop beta 2.5.0-beta.1: publish was declined by ann@example.com: Too late.',
-  ],
-  [
-    event('approval.expired', { approval }),
-    'desktop beta 2.5.0-beta.1: publish was not approved in time.',
-  ],
-  [
-    event('approval.failed', { approval: decided }, { reason: 'The release was paused since' }),
-    'desktop beta 2.5.0-beta.1: publish was approved and could not be done: The release was paused since.',
-  ],
-  [
-    event('destination.disabled', { destination }, { ...nowhere, reason: 'It answered 410' }),
+    'destination.disabled',
+    { destination, ...nowhere, reason: 'It answered 410' },
     'Notifications to Ops (webhook) are switched off: It answered 410.',
   ],
   [
-    event('test', { destination }, { ...nowhere, ...byAnn }),
+    'test',
+    { destination, ...nowhere, ...byAnn },
     'This is a test of Ops, sent by ann@example.com.',
   ],
 ];
+
+/** Event and the sentence that says it. */
+export const EVENTS: readonly (readonly [NotificationEvent, string])[] = SAID.map(
+  ([type, facts, sentence]) => {
+    const data = { organization, ...release, ...author, ...facts };
+    const event = { id: 'evt_1', type, timestamp: '2026-08-01T02:00:00.000Z', data };
+    return [
+      event as unknown as NotificationEvent,
+      sentence.replace(/^…/, 'desktop beta 2.5.0-beta.1'),
+    ];
+  },
+);
 
 /** Returns an event of a type with other parts of its data. */
 export function eventWith(type: NotificationEvent['type'], parts: object): NotificationEvent {

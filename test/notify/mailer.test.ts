@@ -61,6 +61,10 @@ it('arrive with sender, recipient, subject, text and one id (Mail)', async () =>
   expect(head).toContain('Message-ID: <evt_1@example.com>');
   expect(head).toContain('Auto-Submitted: auto-generated');
   expect(body).toContain('https://updates.example.com/console');
+  // They go to the server of changed settings.
+  const changed = new Mailer({ smtpUrl: 'smtp://127.0.0.1:1', from: FROM });
+  changed.use({ smtpUrl: url, from: FROM });
+  expect(await changed.send(MAIL)).toBe(undefined);
 });
 
 it('are sent by the user of the URL', async () => {
@@ -103,10 +107,9 @@ it('say in words why they could not be sent', async () => {
 
 it('are not sent by an examination of the server, which signs in and says in words what fails', async () => {
   const withUser = (password: string) => url.replace('//', `//user:${password}@`);
-  expect([await examineMailServer(url), await examineMailServer(withUser('p%40ss'))]).toEqual([
-    undefined,
-    undefined,
-  ]);
+  for (const right of [url, withUser('p%40ss')]) {
+    expect(await examineMailServer(right)).toBe(undefined);
+  }
   const refused = await examineMailServer(withUser('s3cret'));
   expect(refused).toContain('wrong password');
   expect(refused).not.toContain('s3cret');
@@ -136,13 +139,6 @@ const HANGS: Readonly<Record<string, Hang>> = {
   'an answer without end': { at: 'EHLO', begin: (socket) => repeat(socket, '250-x\r\n') },
   'half of TLS at once': { at: '', scheme: 'smtps', begin: halfOfTls },
   'no TLS after STARTTLS': { at: 'STARTTLS', begin: startTls },
-  'half of TLS after STARTTLS': {
-    at: 'STARTTLS',
-    begin: (socket) => {
-      startTls(socket);
-      halfOfTls(socket);
-    },
-  },
   'a word on the password byte by byte': { at: 'AUTH', begin: bytes },
 };
 const HANGS_IN_MAILS: Readonly<Record<string, Hang>> = {
@@ -225,22 +221,11 @@ async function askHanging<Answer>(
 }
 
 it.each(Object.entries(HANGS_IN_MAILS))(
-  'are given up where a server has %s, and leave no connection',
-  async (_, hang) => {
+  'are given up where a server has %s, as is the question whether they go out, and leave no connection',
+  async (name, hang) => {
     const send = (smtpUrl: string) => mailer(smtpUrl).send(MAIL);
     expect(await askHanging(hang, 10_000, send)).toEqual(expect.any(String));
-  },
-);
-
-it.each(Object.entries(HANGS))(
-  'are known not to go out of a server that has %s, and the question leaves no connection',
-  async (_, hang) => {
+    if (!(name in HANGS)) return;
     expect(await askHanging(hang, 5000, examineMailServer)).toBe('it does not answer in time');
   },
 );
-
-it('go to the server of changed settings', async () => {
-  const changed = new Mailer({ smtpUrl: 'smtp://127.0.0.1:1', from: FROM });
-  changed.use({ smtpUrl: url, from: FROM });
-  expect(await changed.send(MAIL)).toBe(undefined);
-});

@@ -28,63 +28,58 @@ it('is told to a webhook with its type, time and data', () => {
 });
 
 it('says how many releases a stop has paused, where one event tells of all', () => {
-  const event = eventWith('release.paused', { ...{ version: null, stop: 'stp_1' }, releases: 250 });
+  const event = eventWith('release.paused', { version: null, stop: 'stp_1', releases: 250 });
   expect(eventSentence(event)).toMatch(/^desktop beta stopped, 250 releases by /);
 });
 
-it.each([
-  [
-    { reason: '<!channel> & <https://evil|click>' },
-    'desktop beta 2.5.0-beta.1 paused by its plan: &lt;!channel&gt; &amp; &lt;https://evil|click&gt;. ',
-    'desktop/beta/2.5.0-beta.1',
-  ],
-  [
-    { app: 'a&amp;b', channel: '<!here>|x', version: '1<2>3' },
-    'a&amp;amp;b &lt;!here&gt;|x 1&lt;2&gt;3 paused by its plan: stuck: 30 of 205 devices. ',
-    'a%26amp%3Bb/%3C!here%3E%7Cx/1%3C2%3E3',
-  ],
-  [
-    { reason: '@channel, ask ann@example.com' },
-    'desktop beta 2.5.0-beta.1 paused by its plan: @\u200bchannel, ask ann@example.com. ',
-    'desktop/beta/2.5.0-beta.1',
-  ],
-])(
-  'is told to Slack in a sentence with a link, in which %j are no commands',
-  (parts, text, path) => {
-    const event = eventWith('release.paused', parts);
-    expect(JSON.parse(slackBody(event, CONSOLE))).toEqual({
-      text: `${text}<${CONSOLE}/console/apps/${path}|Open>`,
+it('is told to Slack in a sentence with a link, in which what people write is no command', () => {
+  const release = 'desktop beta 2.5.0-beta.1';
+  const path = 'desktop/beta/2.5.0-beta.1';
+  for (const [parts, text, page] of [
+    [
+      { reason: '<!channel> & <https://evil|click>' },
+      `${release} paused by its plan: &lt;!channel&gt; &amp; &lt;https://evil|click&gt;. `,
+      path,
+    ],
+    [
+      { app: 'a&amp;b', channel: '<!here>|x', version: '1<2>3' },
+      'a&amp;amp;b &lt;!here&gt;|x 1&lt;2&gt;3 paused by its plan: stuck: 30 of 205 devices. ',
+      'a%26amp%3Bb/%3C!here%3E%7Cx/1%3C2%3E3',
+    ],
+    [
+      { reason: '@channel, ask ann@example.com' },
+      `${release} paused by its plan: @\u200bchannel, ask ann@example.com. `,
+      path,
+    ],
+  ] as const) {
+    expect(JSON.parse(slackBody(eventWith('release.paused', parts), CONSOLE))).toEqual({
+      text: `${text}<${CONSOLE}/console/apps/${page}|Open>`,
     });
-  },
-);
-
-it.each([
-  [{ channel: 'fleet' }, 'desktop/~fleet/2.5.0-beta.1'],
-  [{ channel: '~early' }, 'desktop/~~early/2.5.0-beta.1'],
-  [{ channel: 'a b', version: null }, 'desktop/a%20b'],
-])('of %o leads to its page', (place, path) => {
-  const { data } = JSON.parse(webhookBody(eventWith('release.paused', place), CONSOLE));
-  expect(data.url).toBe(`${CONSOLE}/console/apps/${path}`);
+  }
 });
 
-it('of an approval leads to the page on which people decide', () => {
-  const { data } = JSON.parse(webhookBody(eventWith('approval.requested', {}), CONSOLE));
-  expect(data.url).toBe(`${CONSOLE}/console/approvals/apr_1`);
+it('leads to its page; of an approval to that on which people decide (§30.9)', () => {
+  for (const [type, place, path] of [
+    ['release.paused', { channel: 'fleet' }, 'apps/desktop/~fleet/2.5.0-beta.1'],
+    ['release.paused', { channel: '~early' }, 'apps/desktop/~~early/2.5.0-beta.1'],
+    ['release.paused', { channel: 'a b', version: null }, 'apps/desktop/a%20b'],
+    ['approval.requested', {}, 'approvals/apr_1'],
+  ] as const) {
+    const { data } = JSON.parse(webhookBody(eventWith(type, place), CONSOLE));
+    expect(data.url).toBe(`${CONSOLE}/console/${path}`);
+  }
 });
 
-it('is told by mail with a subject of one line, and the page', () => {
+it('is told by mail with a subject of one line, the page, and how to stop where a link was confirmed', () => {
   const event = eventWith('release.paused', { reason: 'bad\r\nBcc: all@example.com' });
-  expect(eventMail(event, CONSOLE, false)).toEqual({
+  const mail = eventMail(event, CONSOLE, false);
+  expect(mail).toEqual({
     subject: 'desktop beta 2.5.0-beta.1 paused by its plan: bad Bcc: all@example.com',
     text: expect.stringContaining(`\n\n${PAGE}\n\n`),
   });
-});
-
-it('says how to stop where the address has confirmed a link', () => {
-  const event = eventWith('release.paused', {});
   const words = 'The link with which you did so stops them.';
   expect(eventMail(event, CONSOLE, true).text).toContain(words);
-  expect(eventMail(event, CONSOLE, false).text).not.toContain(words);
+  expect(mail.text).not.toContain(words);
 });
 
 it('is one bounded line, whatever people write', () => {

@@ -73,9 +73,7 @@ it('cannot be read with another key, or as another mail', async () => {
   expect(other).toMatchObject({ kind: 'failed', error: expect.stringContaining('SECRET_KEY') });
   const [copied] = await send({ ...first, id: second.id, failures: 0 });
   expect(copied.kind).toBe('failed');
-});
-
-it('are not written without a server of mails', () => {
+  // Without a server of mails they are not written.
   const none = new PeopleMails(undefined);
   expect(none.invitation('ann@example.com', URL, EXPIRES_AT)).toBeUndefined();
 });

@@ -16,17 +16,14 @@ describe('SecretBox', () => {
     }
     expect(new SecretBox(['another key']).open(sealed, 'app_1')).toBeUndefined();
     expect(box.open(sealed, 'app_2')).toBeUndefined();
-  });
-
-  it('what is sealed shows nothing of the secret, and differs each time', () => {
-    const sealed = box.seal(SECRET, 'app_1');
+    // It shows nothing of the secret, and differs each time.
     expect(sealed).toMatch(/^v1\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/);
     const parts = sealed.split('.').map((part) => Buffer.from(part, 'base64url').toString());
     expect(parts.join()).not.toContain('secret');
     expect(box.seal(SECRET, 'app_1')).not.toBe(sealed);
   });
 
-  it('does not open once any part was changed, or its tag was shortened', () => {
+  it('does not open once any part was changed or its tag shortened, nor what was never sealed', () => {
     const parts = box.seal(SECRET, 'app_1').split('.');
     const flipped = parts.map((part, index) =>
       parts.with(index, (part.startsWith('A') ? 'B' : 'A') + part.slice(1)),
@@ -34,17 +31,12 @@ describe('SecretBox', () => {
     const shortened = [0, 6, 11, 16].map((length) =>
       parts.with(3, parts[3]?.slice(0, length) ?? ''),
     );
-    for (const changed of [...flipped, ...shortened]) {
-      expect(box.open(changed.join('.'), 'app_1'), changed.join('.')).toBeUndefined();
+    const changed = [...flipped, ...shortened].map((each) => each.join('.'));
+    const never = ['', 'v1', 'v1...', 'v1.a.b.c', 'v2.a.b.c', 'plain text', 'v1.!.!.!'];
+    for (const text of [...changed, ...never]) {
+      expect(box.open(text, 'app_1'), text).toBeUndefined();
     }
   });
-
-  it.each(['', 'v1', 'v1...', 'v1.a.b.c', 'v2.a.b.c', 'plain text', 'v1.!.!.!'])(
-    'what was never sealed does not open: %j',
-    (text) => {
-      expect(box.open(text, 'app_1')).toBeUndefined();
-    },
-  );
 
   it('of several keys the first seals, and all open', async () => {
     const both = new SecretBox(['another key', 'a key']);

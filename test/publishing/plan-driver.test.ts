@@ -6,7 +6,11 @@ import type { RolloutPlan } from '../../src/contract/rollout-plan.ts';
 import type { RecordedUpTo } from '../../src/domain/rollout/drive-plan.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
-import { PlanDriver, type PlanDriverDependencies } from '../../src/publishing/plan-driver.ts';
+import {
+  PlanDriver,
+  type PlanDriverDependencies,
+  watchPlans,
+} from '../../src/publishing/plan-driver.ts';
 import type { DrivenRollout, PlanToDrive, RegionMark } from '../../src/store/fleet-ledger.ts';
 import type { ChannelRevision } from '../../src/store/ledger-terms.ts';
 import { eventually } from '../support/eventually.ts';
@@ -41,16 +45,9 @@ type SetUp = {
   connectionsMax?: number;
 };
 
-function setUp({
-  plans = [],
-  age,
-  time,
-  drive,
-  region,
-  marks = [],
-  isMarkWanted = false,
-  connectionsMax = 2,
-}: SetUp) {
+function setUp({ plans = [], age, time, drive, region, marks = [], ...parts }: SetUp) {
+  const { isMarkWanted = false, connectionsMax = 2 } = parts;
+  const due = [...plans];
   const calls: string[] = [];
   const seen: (RecordedUpTo | undefined)[] = [];
   const propagated: ChannelRevision[] = [];
@@ -71,7 +68,7 @@ function setUp({
     },
     async listPlansToDrive(checkMs, countMax) {
       calls.push(`list ${checkMs} ${countMax}`);
-      return plans.map(planToDrive);
+      return (plans.length > countMax ? due.splice(0, countMax) : plans).map(planToDrive);
     },
     async drivePlan({ id }, recorded) {
       calls.push(id);
@@ -92,14 +89,8 @@ function setUp({
       propagated.push(...changed);
     },
   });
-  return {
-    driver,
-    calls,
-    seen,
-    propagated,
-    warnings,
-    faults: () => metrics.faults.counts.get('plan-drive') ?? 0,
-  };
+  const faults = () => metrics.faults.counts.get('plan-drive') ?? 0;
+  return { driver, calls, seen, propagated, warnings, faults };
 }
 
 describe('a turn', () => {
@@ -108,12 +99,6 @@ describe('a turn', () => {
     await driver.turn();
     expect(calls).toEqual(['time', 'list 15000 100', 'age', 'a']);
     expect(seen).toEqual([{ seenUpToMs: COUNTED_MS - 3000 - BUFFERED_MS }]);
-  });
-
-  it('without a plan that is due does not ask for the queue', async () => {
-    const { driver, calls } = setUp({});
-    await driver.turn();
-    expect(calls).toEqual(['time', 'list 15000 100']);
   });
 
   it('drives without evidence while the queue cannot be measured: plans are seen to, no step begins', async () => {
@@ -126,15 +111,6 @@ describe('a turn', () => {
     expect(faults()).toBe(1);
   });
 
-  it('propagates what a plan changed, and nothing of a plan that is gone', async () => {
-    const drive = async (id: string) =>
-      id === 'gone' ? fail('unknownPlan', 'No plan') : driven(change(id));
-    const { driver, propagated, faults } = setUp({ plans: ['beta', 'gone', 'stable'], drive });
-    await driver.turn();
-    expect(propagated.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
-    expect(faults()).toBe(0);
-  });
-
   it('logs which guards stopped a rollout, and nothing of a plan that goes on', async () => {
     const drive = async (id: string): Promise<Driven> => ({
       value: { id, reason: 'failed: 9 of 100 devices' } as RolloutPlan,
@@ -143,22 +119,21 @@ describe('a turn', () => {
     });
     const { driver, warnings } = setUp({ plans: ['good', 'bad'], drive });
     await driver.turn();
-    expect(warnings).toEqual([
-      expect.objectContaining({
-        ...{ plan: 'bad', guards: ['failed'], reason: 'failed: 9 of 100 devices' },
-      }),
+    expect(warnings).toMatchObject([
+      { plan: 'bad', guards: ['failed'], reason: 'failed: 9 of 100 devices' },
     ]);
   });
 
-  it('goes on with the other plans when one cannot be driven', async () => {
+  it('propagates what each plan changed, also when others cannot be driven or are gone', async () => {
     const drive = async (id: string) => {
-      if (id === 'a') throw ledgerAway();
-      if (id === 'b') throw new TypeError('a bug');
-      return driven(change(id));
+      if (id === 'away') throw ledgerAway();
+      if (id === 'bug') throw new TypeError('a bug');
+      return id === 'gone' ? fail('unknownPlan', 'No plan') : driven(change(id));
     };
-    const { driver, propagated, faults } = setUp({ plans: ['a', 'b', 'c'], drive });
+    const plans = ['away', 'bug', 'beta', 'gone', 'stable'];
+    const { driver, propagated, faults } = setUp({ plans, drive });
     await driver.turn();
-    expect(propagated.map(({ channel }) => channel)).toEqual(['c']);
+    expect(propagated.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
     expect(faults()).toBe(2);
   });
 
@@ -176,8 +151,7 @@ describe('a turn', () => {
     [10, 4],
     [2, 2],
   ])('with %d connections drives %d plans at a time, each once', async (connectionsMax, wanted) => {
-    let present = 0;
-    let most = 0;
+    let [present, most] = [0, 0];
     const drive = async () => {
       most = Math.max(most, ++present);
       await new Promise(setImmediate);
@@ -217,10 +191,12 @@ describe('regions (§27.13)', () => {
     expect(calls.slice(5, 7)).toEqual(['time east', 'age']);
   });
 
-  it('a mark that is not wanted is not noted, and the queue not measured', async () => {
-    const { driver, calls } = setUp({ plans: ['a'], region: 'east', marks: [mark('east', 0)] });
-    await driver.turn();
-    expect(calls).toEqual(['time', 'list 15000 100', 'a']);
+  it('the queue is not measured for a mark that is not wanted, nor without a plan that is due', async () => {
+    for (const parts of [{ plans: ['a'], region: 'east', marks: [mark('east', 0)] }, {}]) {
+      const { driver, calls } = setUp(parts);
+      await driver.turn();
+      expect(calls).toEqual(['time', 'list 15000 100', ...(parts.plans ?? [])]);
+    }
   });
 
   it('a region that is silent does not count, and the log says so once; its own region does', async () => {
@@ -271,12 +247,9 @@ describe('a driver', () => {
     // A second start begins no second loop.
     driver.start();
     await eventually('two plans are under way', async () => waiting.length === 2);
-    let isStopped = false;
-    const stopped = driver.stop().then(() => {
-      isStopped = true;
-    });
-    await new Promise(setImmediate);
-    expect(isStopped).toBe(false);
+    const stopped = driver.stop();
+    const before = await Promise.race([stopped, new Promise((go) => setImmediate(go, 'running'))]);
+    expect(before).toBe('running');
     for (const go of waiting) go();
     await stopped;
     expect(calls.slice(-2)).toEqual(['a', 'b']);
@@ -284,36 +257,30 @@ describe('a driver', () => {
   });
 });
 
-describe('many plans that are due at once (§27.2)', () => {
-  it('are driven turn after turn without a rest, while the list is full', async () => {
-    const waiting = Array.from({ length: 400 }, (_, index) => `plan ${index}`);
-    const driven: string[] = [];
-    let turns = 0;
-    const driver = new PlanDriver({
-      ledger: {
-        beginPlanTurn: async () => ({ nowMs: 0, countedMs: COUNTED_MS, isMarkWanted: false }),
-        noteRegion: async () => {},
-        listRegions: async () => [],
-        listPlansToDrive: async (_checkMs, countMax) => {
-          turns++;
-          return waiting.splice(0, countMax).map(planToDrive);
-        },
-        drivePlan: async ({ id }) => {
-          driven.push(id);
-          return fail('unknownPlan', 'No plan');
-        },
-      },
-      queue: { ageOfCheckIns: async () => 0, nameRegion: async () => undefined },
-      propagate: async () => {},
-      ...{ connectionsMax: 5, metrics: new Metrics(), log: createLog('silent') },
-    });
-    expect(await driver.turn()).toBe(true);
-    driver.start();
-    await eventually('all were driven', async () => driven.length === 400);
-    // The turn that finds no more is the first after which the driver rests.
-    await eventually('the list is empty', async () => turns === 5);
-    await driver.stop();
-    expect(new Set(driven).size).toBe(400);
-    expect(turns).toBe(5);
-  });
+it('many plans that are due at once are driven turn after turn without a rest, while the list is full (§27.2)', async () => {
+  const plans = Array.from({ length: 400 }, (_, index) => `plan ${index}`);
+  const { driver, calls } = setUp({ plans, connectionsMax: 5 });
+  const turns = () => calls.filter((call) => call === 'time').length;
+  expect(await driver.turn()).toBe(true);
+  driver.start();
+  // The turn that finds no more is the first after which the driver rests.
+  await eventually('the list is empty', async () => turns() === 5);
+  await driver.stop();
+  expect(calls.filter((call) => call.startsWith('plan '))).toHaveLength(400);
+  expect(new Set(calls).size).toBeGreaterThan(400);
+  expect(turns()).toBe(5);
+});
+
+it('open plans are counted by state; without the ledger the last counts stay', async () => {
+  const metrics = new Metrics();
+  const none = { scheduled: 0, running: 0, waiting: 0, late: 0, held: 0, tripped: 0 };
+  const answers = [async () => ({ ...none, tripped: 2 }), () => Promise.reject(ledgerAway())];
+  const ledger = { countPlans: () => (answers.shift() ?? ledgerAway)() as never };
+  const watch = watchPlans({ ledger, metrics, log: createLog('silent') });
+  for (const count of ['0', '2', '2']) {
+    const text = await metrics.registry.metrics();
+    expect(/sluice_plans\{state="tripped".*\} (\d)/.exec(text)?.[1]).toBe(count);
+    if (answers.length > 0) await watch.turn();
+  }
+  expect(metrics.faults.counts.get('plan-drive')).toBe(1);
 });

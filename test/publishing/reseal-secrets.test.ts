@@ -41,12 +41,10 @@ class Rows {
 
   async listSealedSecrets(after: SecretPlace | undefined, countMax: number) {
     const provider = 'github' as const;
-    const rows = [...this.sealed].map(([appId, sealedSecret]) => ({
-      appId,
-      provider,
-      sealedSecret,
-    }));
-    const batch = rows.filter(({ appId }) => appId > (after?.appId ?? '')).slice(0, countMax);
+    const rows = [...this.sealed].filter(([appId]) => appId > (after?.appId ?? ''));
+    const batch = rows
+      .slice(0, countMax)
+      .map(([appId, sealedSecret]) => ({ appId, provider, sealedSecret }));
     this.batches.push(batch.length);
     return batch;
   }
@@ -90,17 +88,15 @@ describe('ResealSecrets', () => {
   });
 
   it('a call ends after two seconds and tells where the next one goes on', async () => {
-    const ledger = new Rows(250);
     let clock = 0;
     const now = () => {
       clock += 1500;
       return clock;
     };
-    const resealing = new ResealSecrets({ ledger, box: both, now });
-    const first = await resealing.reseal(undefined);
-    expect(first).toEqual({ resealed: 200, unreadable: 0, next: 'app_0199/github' });
-    const second = await resealing.reseal('app_0199/github');
-    expect(second).toEqual({ resealed: 50, unreadable: 0, next: null });
+    const resealing = new ResealSecrets({ ledger: new Rows(250), box: both, now });
+    const next = 'app_0199/github';
+    expect(await resealing.reseal(undefined)).toEqual({ resealed: 200, unreadable: 0, next });
+    expect(await resealing.reseal(next)).toEqual({ resealed: 50, unreadable: 0, next: null });
   });
 
   it('a secret that no key opens is counted, and stays; without SECRET_KEY nothing is sealed', async () => {

@@ -92,36 +92,27 @@ describe('a client generated from the OpenAPI document', () => {
     await node.dispose();
   });
 
-  const of = (step: string) => outcomes.find((outcome) => outcome.step === step);
-
-  it('publishes, once', () => {
-    const published = of('publish');
+  it('publishes once, steers and reads', () => {
+    const of = (name: string) => outcomes.find(({ step }) => step === name);
     const taken = 'Version already exists on this app and channel';
-    expect(of('rehearse')).toMatchObject({ status: 200, data: 1 });
-    expect(published).toMatchObject({ status: 201, data: { release: { version: '1.0.0' } } });
-    expect(of('again')).toMatchObject({ status: 201, data: published?.data });
-    expect(of('taken')).toMatchObject({ status: 409, data: { error: taken } });
-    expect(of('wrong')).toMatchObject({
-      status: 400,
-      data: { error: 'version: Invalid version' },
-    });
-  });
-
-  it('steers', () => {
-    expect(of('steer')).toMatchObject({ status: 200, data: { release: { rolloutPct: 100 } } });
-    expect(of('promote')).toMatchObject({ status: 201, data: { release: { channel: 'beta' } } });
-    expect(of('withdraw')).toMatchObject({ status: 200, data: { release: { channel: 'beta' } } });
-  });
-
-  it('reads', () => {
-    expect(of('list')).toMatchObject({ status: 200, data: '1.0.0' });
-    expect(of('read')).toMatchObject({ status: 200, data: { release: { notes: 'First.' } } });
-    expect(of('channels')).toMatchObject({
-      data: { channels: [{ name: 'beta' }, { name: 'stable' }] },
-    });
-    expect(of('device')).toMatchObject({ data: { device: { deviceId: 'kiosk-1' } } });
-    expect(of('explain')).toMatchObject({ data: { decision: { reason: 'offered' } } });
-    expect(of('offer')).toMatchObject({ status: 200, data: { version: '1.0.0' } });
-    expect(of('notes')).toMatchObject({ data: { releases: [{ version: '1.0.0' }] } });
+    for (const [step, status, data] of [
+      ['rehearse', 200, 1],
+      ['publish', 201, { release: { version: '1.0.0' } }],
+      ['again', 201, of('publish')?.data],
+      ['taken', 409, { error: taken }],
+      ['wrong', 400, { error: 'version: Invalid version' }],
+      ['steer', 200, { release: { rolloutPct: 100 } }],
+      ['promote', 201, { release: { channel: 'beta' } }],
+      ['list', 200, '1.0.0'],
+      ['read', 200, { release: { notes: 'First.' } }],
+      ['channels', 200, { channels: [{ name: 'beta' }, { name: 'stable' }] }],
+      ['device', 200, { device: { deviceId: 'kiosk-1' } }],
+      ['explain', 200, { decision: { reason: 'offered' } }],
+      ['offer', 200, { version: '1.0.0' }],
+      ['withdraw', 200, { release: { channel: 'beta' } }],
+      ['notes', 200, { releases: [{ version: '1.0.0' }] }],
+    ] as const) {
+      expect(of(step)).toMatchObject({ step, status, data });
+    }
   });
 });

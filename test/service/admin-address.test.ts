@@ -131,6 +131,7 @@ describeOnBackends('an admin address', (backend) => {
     person.origin = console.url;
     const made = await person.call('POST', 'organizations', organization);
     expect(made.status).toBe(201);
+    expect((await person.call('GET', 'session')).body?.mayCreateOrganizations).toBe(true);
     const invited = await person.call('POST', 'invitations', {
       org: made.body?.id,
       email: 'guest@example.com',

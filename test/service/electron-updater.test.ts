@@ -8,91 +8,65 @@ import {
   type ElectronClientOptions,
   runElectronClient,
 } from '../support/electron-client.ts';
-import { anotherApp, at, release, serve } from '../support/released.ts';
+import { anotherApp, artifacts, at, release, serve } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
 
-const FLEET_SIZE = 300;
+const FLEET_SIZE = 100;
 const AT_ONCE = 50;
 
-/** Files that electron-builder makes of one version, with its own names, which mostly leave out x64. */
-function fileSet(version: string) {
-  return (
-    [
-      ['linux', 'arm64', `App-${version}-arm64.AppImage`],
-      ['windows', 'arm64', `App-Setup-${version}-arm64.exe`],
-      ['darwin', 'arm64', `App-${version}-arm64.dmg`],
-      ['darwin', 'arm64', `App-${version}-arm64-mac.zip`],
-      ['windows', 'ia32', `App-Setup-${version}-ia32.exe`],
-      ['windows', 'x64', `App-Setup-${version}.exe`],
-      ['windows', 'x64', `App-${version}.msi`],
-      ['windows', 'x64', `App-${version}-win.zip`],
-      ['darwin', 'x64', `App-${version}.dmg`],
-      ['darwin', 'x64', `App-${version}-mac.zip`],
-      ['linux', 'x64', `App-${version}.AppImage`],
-      ['linux', 'x64', `app_${version}_amd64.deb`],
-      ['linux', 'arm64', `app_${version}_arm64.deb`],
-      ['linux', 'x64', `app-${version}.x86_64.rpm`],
-      ['linux', 'arm64', `app-${version}.aarch64.rpm`],
-      ['linux', 'x64', `app-${version}.pacman`],
-      ['linux', 'armv7l', `app_${version}_armv7l.deb`],
-    ] as const
-  ).map(([platform, arch, name]) => {
-    return {
-      platform,
-      arch,
-      url: at(`${version}/${name}`),
-      sha512: sumOf(name),
-      size: name.length,
-    };
+/** Files that electron-builder makes of a version, with its own names, which mostly leave out x64. */
+const FILES = `
+  linux/arm64 App-VERSION-arm64.AppImage, windows/arm64 App-Setup-VERSION-arm64.exe,
+  darwin/arm64 App-VERSION-arm64.dmg, darwin/arm64 App-VERSION-arm64-mac.zip,
+  windows/ia32 App-Setup-VERSION-ia32.exe, windows/x64 App-Setup-VERSION.exe,
+  windows/x64 App-VERSION.msi, windows/x64 App-VERSION-win.zip, darwin/x64 App-VERSION.dmg,
+  darwin/x64 App-VERSION-mac.zip, linux/x64 App-VERSION.AppImage,
+  linux/x64 app_VERSION_amd64.deb, linux/arm64 app_VERSION_arm64.deb,
+  linux/x64 app-VERSION.x86_64.rpm, linux/arm64 app-VERSION.aarch64.rpm,
+  linux/x64 app-VERSION.pacman, linux/armv7l app_VERSION_armv7l.deb`;
+/** Files as another tool may name them: no address has Electron's name of its arch. */
+const FOREIGN_FILES = `windows/aarch64 app_aarch64.exe, windows/i686 app_i686.exe,
+  windows/x86_64 app_x86_64.exe, darwin/aarch64 app_aarch64.zip, darwin/x86_64 app_x86_64.zip,
+  linux/aarch64 app_aarch64.AppImage, linux/x86_64 app_x86_64.AppImage`;
+
+/** Artifacts of a version, each with a sum of its own. */
+function fileSet(version: string, files = FILES) {
+  return artifacts(files.replaceAll('VERSION', version)).map(({ platform, arch, url = '' }) => {
+    const name = url.slice(at('').length);
+    return { platform, arch, url: at(`${version}/${name}`), sha512: sumOf(name) };
   });
 }
 
-function sumOf(name: string, encoding: 'base64' | 'hex' = 'base64'): string {
-  return createHash('sha512').update(name).digest(encoding);
+function sumOf(name: string): string {
+  return createHash('sha512').update(name).digest('base64');
 }
 
-/** Files of a version as another tool may name them: no address has Electron's name of its arch. */
-const FOREIGN_FILES = (
-  [
-    ['windows', 'aarch64', 'app_aarch64.exe'],
-    ['windows', 'i686', 'app_i686.exe'],
-    ['windows', 'x86_64', 'app_x86_64.exe'],
-    ['darwin', 'aarch64', 'app_aarch64.zip'],
-    ['darwin', 'x86_64', 'app_x86_64.zip'],
-    ['linux', 'aarch64', 'app_aarch64.AppImage'],
-    ['linux', 'x86_64', 'app_x86_64.AppImage'],
-  ] as const
-).map(([platform, arch, name]) => {
-  return { platform, arch, url: at(`2.0.0/${name}`), sha512: sumOf(name, 'hex') };
-});
-
-const EXPECTED: readonly (readonly [Client, string])[] = [
-  [{ type: 'nsis', arch: 'x64' }, 'App-Setup-2.0.0.exe'],
-  [{ type: 'nsis', arch: 'arm64' }, 'App-Setup-2.0.0-arm64.exe'],
-  [{ type: 'nsis', arch: 'ia32' }, 'App-Setup-2.0.0-ia32.exe'],
-  [{ type: 'mac', arch: 'x64' }, 'App-2.0.0-mac.zip'],
-  [{ type: 'mac', arch: 'arm64' }, 'App-2.0.0-arm64-mac.zip'],
-  [{ type: 'AppImage', arch: 'x64' }, 'App-2.0.0.AppImage'],
-  [{ type: 'AppImage', arch: 'arm64' }, 'App-2.0.0-arm64.AppImage'],
-  [{ type: 'deb', arch: 'x64' }, 'app_2.0.0_amd64.deb'],
-  [{ type: 'deb', arch: 'arm64' }, 'app_2.0.0_arm64.deb'],
-  [{ type: 'rpm', arch: 'x64' }, 'app-2.0.0.x86_64.rpm'],
-  [{ type: 'rpm', arch: 'arm64' }, 'app-2.0.0.aarch64.rpm'],
-  [{ type: 'pacman', arch: 'x64' }, 'app-2.0.0.pacman'],
+/** Clients, each with its file of electron-builder and, where that names one for it, of the other tool. */
+const EXPECTED: readonly (readonly [
+  ...Parameters<typeof clientOf>,
+  file: string,
+  foreign?: string,
+])[] = [
+  ['nsis', 'x64', 'App-Setup-VERSION.exe', 'app_x86_64.exe'],
+  ['nsis', 'arm64', 'App-Setup-VERSION-arm64.exe', 'app_aarch64.exe'],
+  ['nsis', 'ia32', 'App-Setup-VERSION-ia32.exe', 'app_i686.exe'],
+  ['mac', 'x64', 'App-VERSION-mac.zip', 'app_x86_64.zip'],
+  ['mac', 'arm64', 'App-VERSION-arm64-mac.zip', 'app_aarch64.zip'],
+  ['AppImage', 'x64', 'App-VERSION.AppImage', 'app_x86_64.AppImage'],
+  ['AppImage', 'arm64', 'App-VERSION-arm64.AppImage', 'app_aarch64.AppImage'],
+  ['deb', 'x64', 'app_VERSION_amd64.deb'],
+  ['deb', 'arm64', 'app_VERSION_arm64.deb'],
+  ['rpm', 'x64', 'app-VERSION.x86_64.rpm'],
+  ['rpm', 'arm64', 'app-VERSION.aarch64.rpm'],
+  ['pacman', 'x64', 'app-VERSION.pacman'],
 ];
 
-const FOREIGN: readonly (readonly [Client, string])[] = [
-  [{ type: 'nsis', arch: 'x64' }, 'app_x86_64.exe'],
-  [{ type: 'nsis', arch: 'arm64' }, 'app_aarch64.exe'],
-  [{ type: 'nsis', arch: 'ia32' }, 'app_i686.exe'],
-  [{ type: 'mac', arch: 'x64' }, 'app_x86_64.zip'],
-  [{ type: 'mac', arch: 'arm64' }, 'app_aarch64.zip'],
-  [{ type: 'AppImage', arch: 'x64' }, 'app_x86_64.AppImage'],
-  [{ type: 'AppImage', arch: 'arm64' }, 'app_aarch64.AppImage'],
-];
+function clientOf(type: ElectronClientOptions['type'], arch: string): Client {
+  return { type, arch };
+}
 
 deviceSuite('electron-updater itself', (node) => {
   let tenant: Tenant;
@@ -108,47 +82,37 @@ deviceSuite('electron-updater itself', (node) => {
       ...more,
     });
 
-  it('takes the file of its platform and arch among those of electron-builder', async () => {
-    const notes = '# New\n\n- 2026-01-02\n- 1.10';
+  it('takes the file of its platform and arch, also where the address names the arch, or no file does (§16.7, §16.12)', async () => {
+    // The newer release has no file for arm64 on Windows.
+    const newer = fileSet('2.1.0').filter(({ url }) => !url.endsWith('-arm64.exe'));
     const app = await anotherApp(
       node,
       tenant,
       ['1.0.0', { artifacts: fileSet('1.0.0') }],
-      ['2.0.0', { artifacts: fileSet('2.0.0'), notes }],
+      ['2.0.0', { artifacts: fileSet('2.0.0') }],
     );
-    for (const [client, name] of EXPECTED) {
-      expect(await run(app, client)).toEqual(offerOf('2.0.0', name));
+    const foreign = await anotherApp(node, tenant, [
+      '2.0.0',
+      { artifacts: fileSet('2.0.0', FOREIGN_FILES) },
+    ]);
+    for (const [type, arch, file, other] of EXPECTED) {
+      const client = clientOf(type, arch);
+      expect(await run(app, client)).toEqual(offerOf('2.0.0', file));
+      if (other === undefined) continue;
+      const found = (await run(foreign, client)).file;
+      const url = found?.url.replace(/#.*/, '');
+      expect({ ...found, url }).toEqual(offerOf('2.0.0', other).file);
     }
     for (const version of ['2.0.0', '3.0.0']) {
-      const answer = await run(app, { type: 'nsis', arch: 'x64' }, { version });
+      const answer = await run(app, clientOf('nsis', 'x64'), { version });
       expect(answer).toMatchObject({ isUpdateAvailable: false, version: '2.0.0' });
     }
-  });
-
-  it('with the arch in the address takes its file of the highest release that has one (§16.12)', async () => {
-    // The newer release has no file for arm64 on Windows.
-    const artifacts = fileSet('2.1.0').filter(({ url }) => !url.endsWith('-arm64.exe'));
-    const app = await anotherApp(
-      node,
-      tenant,
-      ['2.0.0', { artifacts: fileSet('2.0.0') }],
-      ['2.1.0', { artifacts }],
-    );
-    for (const [client, name] of EXPECTED) {
-      const version = name.endsWith('-arm64.exe') ? '2.0.0' : '2.1.0';
+    await release(node, app, '2.1.0', { artifacts: newer });
+    for (const [type, arch, file] of EXPECTED) {
       // `${arch}` in the address of a provider is replaced when the app is built.
-      const electronUrl = `${node.url}/e/${app.app}/stable/${client.arch}`;
-      const answer = await run(app, client, { electronUrl });
-      expect(answer).toEqual(offerOf(version, name.replace('2.0.0', version)));
-    }
-  });
-
-  it('takes the right file also where addresses name no arch of Electron', async () => {
-    const app = await anotherApp(node, tenant, ['2.0.0', { artifacts: FOREIGN_FILES }]);
-    for (const [client, name] of FOREIGN) {
-      const { file } = await run(app, client);
-      const url = file?.url.replace(/#.*/, '');
-      expect({ ...file, url }).toEqual(offerOf('2.0.0', name).file);
+      const electronUrl = `${node.url}/e/${app.app}/stable/${arch}`;
+      const answer = await run(app, clientOf(type, arch), { electronUrl });
+      expect(answer).toEqual(offerOf(file.endsWith('-arm64.exe') ? '2.0.0' : '2.1.0', file));
     }
   });
 
@@ -159,8 +123,8 @@ deviceSuite('electron-updater itself', (node) => {
       ['3.0.0', '14.0', false],
     ] as const) {
       const told = { sha512: sumOf('app'), minimumSystemVersion: system };
-      const artifacts = [{ platform: 'darwin', url: at('app-mac.zip'), ...told }];
-      await release(node, app, version, { artifacts });
+      const mac = { platform: 'darwin', url: at('app-mac.zip'), ...told };
+      await release(node, app, version, { artifacts: [mac] });
       const answer = await run(app, { type: 'mac', arch: 'arm64' }, { kernel: '22.6.0' });
       expect(answer).toMatchObject({ version, isUpdateAvailable: isTaken });
     }
@@ -171,11 +135,7 @@ deviceSuite('electron-updater itself', (node) => {
     const app = await anotherApp(node, tenant, ['2.0.0-beta.2', beta]);
     const electronUrl = `${node.url}/e/${app.app}/beta`;
     const more = { electronUrl, version: '2.0.0-beta.1', channel: 'beta' };
-    for (const client of [
-      { type: 'nsis', arch: 'x64' },
-      { type: 'mac', arch: 'arm64' },
-      { type: 'AppImage', arch: 'arm64' },
-    ] as const) {
+    for (const client of [clientOf('nsis', 'x64'), clientOf('mac', 'arm64')]) {
       expect(await run(app, client, more)).toMatchObject({ version: '2.0.0-beta.2' });
     }
   });
@@ -211,8 +171,9 @@ deviceSuite('electron-updater itself', (node) => {
   });
 });
 
-/** Answer of a client that found this file. */
-function offerOf(version: string, name: string): ElectronAnswer {
-  const file = { url: at(`${version}/${name}`), sha512: sumOf(name), sha2: undefined };
-  return { isUpdateAvailable: true, version, file };
+/** Answer of a client that found this file of a version. */
+function offerOf(version: string, file: string): ElectronAnswer {
+  const name = file.replace('VERSION', version);
+  const found = { url: at(`${version}/${name}`), sha512: sumOf(name), sha2: undefined };
+  return { isUpdateAvailable: true, version, file: found };
 }

@@ -3,12 +3,13 @@
 // contract.ts, how they are decided over in test/domain/decision/decide.test.ts.
 
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
+import { type Json, releaseOf } from '../support/published.ts';
 import { anotherApp } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
-  ARTIFACT,
   admin,
   check,
   control,
@@ -22,8 +23,6 @@ import {
 } from '../support/tenant.ts';
 
 const MACHINE = { platform: 'linux', arch: 'x86_64' };
-
-type Json = Record<string, unknown>;
 
 deviceSuite('a channel that follows another one', (node) => {
   let tenant: Tenant;
@@ -66,34 +65,16 @@ deviceSuite('a channel that follows another one', (node) => {
     const device = { ...MACHINE, deviceId: 'x', version: '1.0.0' };
     const wave = await decisions(node, made, [device], { channel: 'beta' });
     expect(wave.body).toMatchObject({ decisions: [{ update: { version: '1.3.0' } }] });
-    for (let round = 0; round < 3; round++) {
-      await control(node, made, '1.3.0', { status: 'paused' });
-      expect(await versionFor('1.3.0-rc.1')).toBeUndefined();
-      await control(node, made, '1.3.0', { status: 'published' });
-      expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
-    }
+    await control(node, made, '1.3.0', { status: 'paused' });
+    expect(await versionFor('1.3.0-rc.1')).toBeUndefined();
+    await control(node, made, '1.3.0', { status: 'published' });
+    expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
     await publishBeta(made, '2.0.0');
     expect(await versionFor('1.2.9', 'stable')).toBe('1.3.0');
     expect(await versionFor('1.3.0', 'stable')).toBeUndefined();
     await control(node, made, '1.3.0', { status: 'rolled_back' });
     const down = { version: '1.3.0-rc.1', allowDowngrade: true };
     expect(await offered(made, '1.3.0')).toMatchObject(down);
-  });
-
-  it('has its own release where both have the version, in whatever status and spelling', async () => {
-    const made = await following();
-    const own = { artifacts: [{ ...ARTIFACT, url: 'https://dl.example.com/own' }] };
-    await publishBeta(made, '1.1.0', own);
-    await publish(node, made, '1.1.0');
-    expect(await offered(made, '1.0.0')).toMatchObject({ url: 'https://dl.example.com/own' });
-    await control(node, made, '1.1.0', { channel: 'beta', status: 'paused' });
-    expect(await offered(made, '1.0.0')).toBeUndefined();
-    await publishBeta(made, '1.2.0', { rollout: 0 });
-    await publish(node, made, 'v1.2');
-    expect(await offered(made, '1.0.0')).toBeUndefined();
-    const name = { app: made.app, channel: 'beta', version: '1.2.0' };
-    expect((await manage(node, made, 'DELETE', 'releases', name)).status).toBe(200);
-    expect(await offered(made, '1.0.0')).toMatchObject({ version: 'v1.2' });
   });
 
   it('keeps its own terms; what its devices are offered is in files of updaters, counts as offered, and ends with null', async () => {
@@ -139,54 +120,39 @@ deviceSuite('a channel that follows another one', (node) => {
     ]);
   });
 
-  describe('among more channels', () => {
-    let made: Tenant;
-    beforeAll(async () => {
-      made = await following();
-      await admin(node, 'POST', 'channels', { app: made.app, name: 'nightly' });
-      await admin(node, 'POST', 'channels', { app: tenant.app, name: 'theirs' });
-    });
+  it('follows no channel that follows it (409), and none that is no channel of the app (404) or no name (400)', async () => {
+    const made = await following();
+    const circle = 'A channel cannot follow itself, nor one that follows it';
+    for (const [name, follows, status, error] of [
+      ['beta', 'beta', 409, circle],
+      ['stable', 'beta', 409, circle],
+      ['beta', 'nowhere', 404, 'Unknown channel'],
+      ['beta', `${tenant.app}/stable`, 404, 'Unknown channel'],
+      ...['', 1, {}, 'x'.repeat(10_000)].map(
+        (wrong) => ['beta', wrong, 400, /^follows: /] as const,
+      ),
+    ] as const) {
+      const { status: answered, body } = await setChannel(made, name, { follows });
+      expect([answered, body?.error], String(follows)).toEqual([
+        status,
+        expect.stringMatching(error),
+      ]);
+    }
+  });
 
-    it('follows one only, not what that follows', async () => {
-      await setChannel(made, 'nightly', { follows: 'beta' });
-      await publish(node, made, '1.2.0');
-      await publishBeta(made, '1.0.5');
-      expect(await offered(made, '1.0.0', 'nightly')).toMatchObject({ version: '1.0.5' });
+  it('a followed release counts the devices of followers that run it, unless they run one of their own (§11.22)', async () => {
+    const made = await following();
+    const { id } = releaseOf(await publish(node, made, '1.1.0', { rollout: 0 }));
+    const devices = ['stable', 'beta'].map((channel) => {
+      return { ...MACHINE, version: '1.1.0', deviceId: `on-${channel}`, channel };
     });
-
-    it('can follow neither itself nor its follower (409), nor what is no channel of the app (404) or no name (400)', async () => {
-      const circle = 'A channel cannot follow itself, nor one that follows it';
-      const unnamed = ['', 1, true, [], {}, 'x'.repeat(10_000)];
-      for (const [name, values, status, error] of [
-        ['beta', ['beta'], 409, circle],
-        ['stable', ['beta'], 409, circle],
-        ['nightly', ['theirs', 'nowhere', `${tenant.app}/stable`], 404, 'Unknown channel'],
-        ['nightly', unnamed, 400, /^follows: /],
-      ] as const) {
-        for (const follows of values) {
-          const answer = await setChannel(made, name, { follows });
-          expect(answer.status, String(follows)).toBe(status);
-          expect(answer.body?.error).toMatch(error);
-        }
-      }
-    });
-
-    it('a followed release counts the devices of followers that run it, unless they run one of their own', async () => {
-      const { body } = await publish(node, made, '1.1.0', { rollout: 0 });
-      const { id } = (body as { release: { id: string } }).release;
-      const devices = ['stable', 'beta'].map((channel) => {
-        return { ...MACHINE, version: '1.1.0', deviceId: `on-${channel}`, channel };
-      });
-      await report(node, made, devices);
-      const read = () => manage(node, made, 'GET', `releases/${id}`);
-      expect((await read()).body?.devices).toBe(2);
-      const name = { app: made.app, channel: 'stable', version: '1.1.0' };
-      const withdrawn = await manage(node, made, 'DELETE', 'releases', name);
-      expect(withdrawn.body?.error).toBe(
-        'This release already runs on 2 devices: pause it to stop offering it, or roll it back to pull it',
-      );
-      await publishBeta(made, '1.1.0', { rollout: 0 });
-      expect((await read()).body?.devices).toBe(1);
-    });
+    await report(node, made, devices);
+    const read = () => manage(node, made, 'GET', `releases/${id}`);
+    expect((await read()).body?.devices).toBe(2);
+    const name = { app: made.app, channel: 'stable', version: '1.1.0' };
+    const withdrawn = await manage(node, made, 'DELETE', 'releases', name);
+    expectError(withdrawn, 409, expect.stringMatching(/^This release already runs on 2 devices: /));
+    await publishBeta(made, '1.1.0', { rollout: 0 });
+    expect((await read()).body?.devices).toBe(1);
   });
 });

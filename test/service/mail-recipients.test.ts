@@ -1,21 +1,23 @@
-// Tests recipients of notifications by mail who are no members: what is mailed before and after they confirm,
-// who may ask them, and how they stop it (docs/contract.md 30.15), of a service with a server of mails.
+// Tests mails of a service with a server of mails: recipients of notifications who are no members, what is
+// mailed before and after they confirm, who may ask them, and how they stop it (docs/contract.md 30.15); and
+// what people are told of their account.
 
 import { SMTPServer } from 'smtp-server';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Authenticator } from '../support/authenticator.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import type { ServingNode } from '../support/node.ts';
-import { member, type Person } from '../support/person.ts';
+import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { member, PASSWORD, type Person, tokenIn } from '../support/person.ts';
 import { auditOf, type Json } from '../support/published.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
 
 const ORIGIN = 'https://sluice.example.com';
 const LINK = /https:\/\/sluice\.example\.com\/console\/confirmation\/([\w-]{43})/;
 
-describeOnBackends('recipients of mail who are no members', (backend) => {
+describeOnBackends('recipients of mail', (backend) => {
   const mails: string[] = [];
   let server: SMTPServer;
   let node: ServingNode;
@@ -51,10 +53,16 @@ describeOnBackends('recipients of mail who are no members', (backend) => {
   });
   beforeEach(async () => {
     tenant = await createTenant(node);
-    owner = await member(node, tenant.org, 'owner');
-    owner.origin = ORIGIN;
+    owner = await person('owner');
     address = `ops-${randomId()}@example.com`;
   });
+
+  /** A member who uses the console at its public address. */
+  async function person(role: 'owner' | 'publisher', { org } = tenant): Promise<Person> {
+    const joined = await member(node, org, role);
+    joined.origin = ORIGIN;
+    return joined;
+  }
 
   async function add(to = address): Promise<Json> {
     const body = { kind: 'mail', name: 'ops', to, events: ['release.*'] };
@@ -103,7 +111,7 @@ describeOnBackends('recipients of mail who are no members', (backend) => {
     expect(JSON.stringify(entries)).not.toContain(token);
   });
 
-  it('stop the mails with the same link, and what waits is dropped; the link is over then', async () => {
+  it('stop the mails with the same link, and decline without having confirmed; the link is over then', async () => {
     const { id } = await add();
     const token = await tokenOf(address);
     await answer(token, true);
@@ -114,12 +122,10 @@ describeOnBackends('recipients of mail who are no members', (backend) => {
     expectError(await answer(token, true), 404, 'Unknown or expired link');
     const test = await owner.call('POST', `destinations/${String(id)}/test`);
     expectError(test, 409, 'Its recipient does not want these mails');
-  });
-
-  it('may decline without having confirmed', async () => {
-    const { id } = await add();
-    await answer(await tokenOf(address), false);
-    expect(await stateOf(id)).toBe('declined');
+    const other = `night-${randomId()}@example.com`;
+    const never = await add(other);
+    await answer(await tokenOf(other), false);
+    expect(await stateOf(never.id)).toBe('declined');
   });
 
   it('get another link when an owner sends it, which ends the one before; few in an hour', async () => {
@@ -136,15 +142,12 @@ describeOnBackends('recipients of mail who are no members', (backend) => {
     expect((await owner.call('POST', path)).status).toBe(200);
     expectError(await owner.call('POST', path), 429, 'Rate limit exceeded');
     const other = await createTenant(node);
-    const stranger = await member(node, other.org, 'owner');
-    stranger.origin = ORIGIN;
+    const stranger = await person('owner', other);
     const body = { kind: 'mail', name: 'ops', to: address };
     const flood = await stranger.call('POST', `destinations?org=${other.org}`, body);
     expectError(flood, 429, 'Rate limit exceeded');
     expectError(await stranger.call('POST', path), 404, 'Unknown destination');
-    const publisher = await member(node, tenant.org, 'publisher');
-    publisher.origin = ORIGIN;
-    expect((await publisher.call('POST', path)).status).toBe(403);
+    expect((await (await person('publisher')).call('POST', path)).status).toBe(403);
   });
 
   it('a link belongs to its address: another recipient gets one of its own', async () => {
@@ -159,35 +162,54 @@ describeOnBackends('recipients of mail who are no members', (backend) => {
     expect(back.body).toMatchObject({ to: address, recipient: 'waiting' });
   });
 
-  it('a member needs no link', async () => {
+  it('need no link as members, and confirm nothing in their browser by another site', async () => {
     const destination = await add(owner.email);
     expect(destination).toMatchObject({ recipient: 'member' });
     const path = `destinations/${String(destination.id)}/link`;
     expectError(await owner.call('POST', path), 409, 'This recipient needs no link');
     expect(mailsTo(owner.email).join('')).not.toMatch(LINK);
-  });
-
-  it('another site confirms nothing in the browser of a recipient', async () => {
     const { id } = await add();
-    const token = await tokenOf(address);
     const foreign = await send(node, 'POST', '/console/api/confirmation', {
-      ...{ body: { token, wanted: true }, headers: { origin: 'https://evil.example.com' } },
+      body: { token: await tokenOf(address), wanted: true },
+      headers: { origin: 'https://evil.example.com' },
     });
     expect(foreign.status).toBe(403);
     expect(await stateOf(id)).toBe('waiting');
   });
 
-  describe('the command', () => {
-    it('adds such a recipient, lists what it waits for, and sends the link again', async () => {
-      const env = { SLUICE_URL: node.url, ADMIN_TOKEN: 'test-admin-token' };
-      const options = ['--org', tenant.org, '--kind', 'mail', '--to', address, '--name', 'ops'];
-      const added = await runSluiceHere(['notify', 'add', ...options, '--json'], env);
-      const { id } = JSON.parse(added.stdout) as { id: string };
-      const listed = await runSluiceHere(['notify', 'list', '--org', tenant.org], env);
-      expect(listed.stdout).toContain('waits for its recipient');
-      const sent = await runSluiceHere(['notify', 'send-link', id], env);
-      expect([sent.code, sent.stderr]).toEqual([0, '']);
-      await tokenOf(address, 2);
-    });
+  it('are added by the command, which lists what it waits for, and sends the link again', async () => {
+    const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
+    const options = ['--org', tenant.org, '--kind', 'mail', '--to', address, '--name', 'ops'];
+    const added = await runSluiceHere(['notify', 'add', ...options, '--json'], env);
+    const { id } = JSON.parse(added.stdout) as { id: string };
+    const listed = await runSluiceHere(['notify', 'list', '--org', tenant.org], env);
+    expect(listed.stdout).toContain('waits for its recipient');
+    const sent = await runSluiceHere(['notify', 'send-link', id], env);
+    expect([sent.code, sent.stderr]).toEqual([0, '']);
+    await tokenOf(address, 2);
+  });
+
+  it('are people with an account, told what becomes of it, and nothing that was refused', async () => {
+    const { email } = owner;
+    const asked = await owner.call('POST', 'account/passkeys/options', {});
+    const options = asked.body?.options as { readonly challenge: string };
+    const added = { name: 'Key', credential: new Authenticator(ORIGIN).make(options) };
+    expect((await owner.call('POST', 'account/passkeys', added)).status).toBe(201);
+    expect((await owner.call('POST', 'account/passkeys', added)).status).toBe(409);
+    const made = await admin(node, 'POST', 'accounts/recover', { email });
+    const use = { token: tokenIn(made.body?.url), password: PASSWORD };
+    expect((await owner.elsewhere().call('POST', 'recovery', use)).status).toBe(200);
+    expect((await owner.elsewhere().call('POST', 'recovery', use)).status).toBe(404);
+    const reset = await admin(node, 'POST', 'accounts/reset-password', { email });
+    const subjects = () => mailsTo(email).map((mail) => /^Subject: (.*)\r$/m.exec(mail)?.[1]);
+    await eventually('six mails are there', () => subjects().length >= 6);
+    expect(subjects().toSorted()).toEqual([
+      'A passkey was added to your account',
+      ...['Recovery of your account', 'Recovery of your account'],
+      'Set a new password',
+      'Sign-in from a new browser',
+      'You are invited to Sluice',
+    ]);
+    expect(mailsTo(email).join('')).toContain(String(reset.body?.url));
   });
 });

@@ -2,7 +2,7 @@
 // applied whole or not at all (docs/contract.md 3, 4.3 and 14). All transitions and invariants are tested in
 // test/domain/release/serving-change.test.ts and broadening.test.ts, what devices get by status and targeting
 // in test/domain/decision/decide.test.ts, the fields of the body in test/http/release-body.test.ts, calls at
-// the same time in publishing-at-once.test.ts.
+// the same time in test/store/ledger/serving-contract.ts and test/faults/races.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';

@@ -92,20 +92,6 @@ deviceSuite('Velopack itself', (node) => {
       expect([...packages]).toEqual([[name, contentOf(name)]]);
       expect((await run(tenant, '1.1.0')).update).toBeUndefined();
     });
-
-    it('sends a version with a build as it is, which is read so (§1.8)', async () => {
-      const tenant = await serving(['2026.1.0+4'], ['2026.2.0']);
-      expect((await run(tenant, '2026.1.0+4')).update?.Version).toBe('2026.2.0');
-      expect((await run(tenant, '2026.2.0+1')).update).toBeUndefined();
-    });
-
-    it('tells no id, and so gets a release once its rollout is at 100 % (§21.4)', async () => {
-      const tenant = await serving(['1.1.0'], ['1.2.0', { rollout: 99 }]);
-      expect((await run(tenant, '1.0.0')).update?.Version).toBe('1.1.0');
-      expect((await run(tenant, '1.1.0')).update).toBeUndefined();
-      await serve(node, tenant, '1.2.0', { rollout: 100 });
-      expect((await run(tenant, '1.1.0')).update?.Version).toBe('1.2.0');
-    });
   });
 });
 

@@ -97,49 +97,39 @@ describeOnBackends('webhook settings', (backend) => {
     expect(await show()).toMatchObject({ enabled: false, provider: 'gitea' });
   });
 
-  it('each code host has its own secret, address and state, and goes off alone or with all (§18.16)', async () => {
+  it('each code host has its own secret, address, settings and state, which stay when the secret is renewed (§18.16, §18.18)', async () => {
     const github = await enable('github');
-    const gitea = await enable('gitea', { tagPrefix: 'desk-' });
-    expect(gitea.secret).not.toBe(github.secret);
-    expect(await ping({ ...gitea, path: github.path })).toBe(401);
+    const settings = { tagPrefix: 'desk-', hold: true, expect: BOTH };
+    const former = await enable('gitea', settings);
+    const gitea = await enable('gitea');
+    expect([await ping(former), await ping({ ...gitea, path: github.path })]).toEqual([401, 401]);
     const shown = await show();
     expect(shown).toMatchObject({ enabled: true, provider: 'github' });
     expect(shown.webhooks).toEqual([
       { ...FRESH, provider: 'github', url: github.url },
-      { ...FRESH, provider: 'gitea', url: gitea.url, tagPrefix: 'desk-' },
+      { ...FRESH, provider: 'gitea', url: gitea.url, ...settings },
+    ]);
+    const body = { app, provider: 'gitea', hold: false };
+    const changed = { provider: 'gitea', url: gitea.url, tagPrefix: 'desk-' };
+    expect((await admin(node, 'PATCH', 'webhooks', body)).body).toEqual({ ...FRESH, ...changed });
+    await admin(node, 'PATCH', 'webhooks', body);
+    const outcomeOf = async (tag: string) =>
+      (await deliverAs(node, gitea, releaseEvent(tag))).body?.outcome;
+    expect(await outcomeOf('desk-1.0.0')).toBe('created');
+    await admin(node, 'PATCH', 'webhooks', { ...body, tagPrefix: '' });
+    expect(await outcomeOf('desk-1.0.1')).toBe('ignored');
+    expect((await audit()).filter(({ action }) => action === 'webhook.update')).toMatchObject([
+      { before: { tagPrefix: 'desk-' }, after: { tagPrefix: null } },
+      {
+        before: { provider: 'gitea', hold: true, expect: BOTH },
+        after: { provider: 'gitea', hold: false, expect: null },
+      },
     ]);
     expect(await disable('github')).toEqual({ enabled: true });
     expect([await ping(github), await ping(gitea)]).toEqual([404, 200]);
     expect(await show()).toMatchObject({ enabled: true, provider: 'gitea' });
     expect(await disable()).toEqual({ enabled: false });
     expect(await ping(gitea)).toBe(404);
-  });
-
-  it('settings stay when the secret is renewed, and change without a new one, audited (§18.16, §18.18)', async () => {
-    const settings = { tagPrefix: 'desk-', hold: true, expect: BOTH };
-    const first = await enable('forgejo', settings);
-    const second = await enable('forgejo');
-    expect(second.secret).not.toBe(first.secret);
-    expect((await show()).webhooks).toMatchObject([settings]);
-    const body = { app, provider: 'forgejo', hold: false };
-    const { body: changed } = await admin(node, 'PATCH', 'webhooks', body);
-    const own = { provider: 'forgejo', url: second.url, tagPrefix: 'desk-' };
-    expect(changed).toEqual({ ...FRESH, ...own });
-    await admin(node, 'PATCH', 'webhooks', body);
-    expect([await ping(first), await ping(second)]).toEqual([401, 200]);
-    const outcomeOf = async (tag: string) =>
-      (await deliverAs(node, second, releaseEvent(tag))).body?.outcome;
-    expect(await outcomeOf('desk-1.0.0')).toBe('created');
-    await admin(node, 'PATCH', 'webhooks', { ...body, tagPrefix: '' });
-    expect((await show()).webhooks).toMatchObject([NONE]);
-    expect(await outcomeOf('desk-1.0.1')).toBe('ignored');
-    expect((await audit()).filter(({ action }) => action === 'webhook.update')).toMatchObject([
-      { before: { tagPrefix: 'desk-' }, after: { tagPrefix: null } },
-      {
-        before: { provider: 'forgejo', hold: true, expect: BOTH },
-        after: { provider: 'forgejo', hold: false, expect: null },
-      },
-    ]);
   });
 
   it('a secret is in no audit and no output; what changes nothing is not audited', async () => {
@@ -166,22 +156,6 @@ describeOnBackends('webhook settings', (backend) => {
     }
   });
 
-  it('of many changes at once each is made, and none is torn', async () => {
-    await enable('github', { hold: true });
-    const changes = [
-      { hold: true, expect: BOTH },
-      { hold: false, tagPrefix: 'x-' },
-    ];
-    const all = Array.from({ length: 12 }, (_, at) => changes[at % 2]);
-    await Promise.all(
-      all.map((change) => admin(node, 'PATCH', 'webhooks', { app, provider: 'github', ...change })),
-    );
-    const [webhook] = (await show()).webhooks;
-    expect([true, false]).toContain(webhook?.hold);
-    expect(webhook?.expect).toEqual(webhook?.hold ? BOTH : null);
-    expect(webhook?.tagPrefix).toBe('x-');
-  });
-
   it('what is wrong is 400 with the field, and what is unknown 404', async () => {
     const hold = true;
     const providers = 'provider: Must be one of github, gitea, forgejo';
@@ -193,14 +167,12 @@ describeOnBackends('webhook settings', (backend) => {
       ['POST webhooks', { expect: BOTH }, 400, 'expect: Only with hold'],
       ['POST webhooks', { hold, expect: [] }, 400, 'expect: Must have at least 1'],
       ['POST webhooks', { hold, expect: ['a/b/c'] }, 400, 'expect.0: Must be a platform'],
-      ['POST webhooks', { hold, expect: [''] }, 400, 'expect.0: Must not be empty'],
       ['POST webhooks', { hold: 'yes' }, 400, 'hold: '],
       ['POST webhooks', { tagPrefix: 'x'.repeat(101) }, 400, 'tagPrefix: Must have at most'],
       ['POST webhooks', { tagPrefix: 'a\u0000' }, 400, 'tagPrefix: '],
       ['PATCH webhooks', { hold, other: 1 }, 400, 'other: Unrecognized key'],
       ['PATCH webhooks', { hold }, 404, 'The app has no webhook of this code host'],
       ['POST webhooks/disable', { app: undefined }, 400, 'app: Required'],
-      ['POST webhooks/disable', { provider: 'gitlab' }, 400, 'provider: Must be one of'],
       ['POST webhooks/disable', { app: 'none' }, 404, 'Unknown app'],
       ['GET webhooks', undefined, 400, 'app: Required'],
       ['GET webhooks?app=none', undefined, 404, 'Unknown app'],
@@ -236,12 +208,9 @@ describeOnBackends('webhook settings', (backend) => {
       // Slack has no secret, and so needs no key.
       const slack = { kind: 'slack', name: 'ops', url: 'https://hooks.slack.com/services/1' };
       const added = await admin(node, 'POST', `destinations?org=${tenant.org}`, slack);
-      const path = `destinations/${String((added.body as Json).id)}`;
-      const url = 'https://hooks.slack.com/services/2';
-      const patched = await admin(node, 'PATCH', path, { url });
-      expect([patched.status, patched.body]).toMatchObject([200, { url }]);
-      const rotated = await admin(node, 'POST', `${path}/rotate`, {});
-      expectError(rotated, 409, 'Only a webhook has a secret');
+      const path = `destinations/${String(added.body?.id)}`;
+      const url = { url: 'https://hooks.slack.com/services/2' };
+      expect((await admin(node, 'PATCH', path, url)).body).toMatchObject(url);
     },
   );
 });

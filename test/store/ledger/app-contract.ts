@@ -20,13 +20,10 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
   const auditOf = (of: TestTenant) => readAudit(ledger, of);
 
-  describe('organizations and apps', () => {
-    const create = (
-      organizationId: string,
-      ref: string,
-      channels: readonly string[] = ['stable'],
-    ) => ledger.createApp({ organizationId, ref, name: `App ${ref}`, channels }, OPERATOR);
+  const create = (organizationId: string, ref: string, channels: readonly string[] = ['stable']) =>
+    ledger.createApp({ organizationId, ref, name: `App ${ref}`, channels }, OPERATOR);
 
+  describe('organizations and apps', () => {
     test('an app starts with its channels at revision 1, in the order they were given', async () => {
       const { organizationId } = tenant;
       const created = await create(organizationId, 'acme', ['stable', 'beta', 'stable']);
@@ -41,22 +38,19 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       expect([...(await ledger.readRevisions(ids)).revisions.keys()].sort()).toEqual(ids.sort());
     });
 
-    test('a ref belongs to one organization, and a refused app leaves nothing', async () => {
+    test('a ref belongs to one organization and one of several callers at once, and a refused app leaves nothing (§11.9)', async () => {
       const second = await createTenant(ledger);
       const before = await auditOf(second);
+      const callers = Array.from({ length: 8 }, () =>
+        create(tenant.organizationId, `race-${tenant.app}`),
+      );
+      const outcomes = await Promise.all(callers);
+      expect(outcomes.filter(isFailure)).toEqual(Array(7).fill(fail('refTaken')));
       for (const ref of [tenant.app, tenant.appId]) {
         expect(await create(second.organizationId, ref, ['new'])).toEqual(fail('refTaken'));
       }
       expect(await auditOf(second)).toEqual(before);
       expect(await ledger.listApps(second.organizationId)).toHaveLength(1);
-    });
-
-    test('of several callers at once with one ref exactly one gets it', async () => {
-      const { organizationId } = tenant;
-      const outcomes = await Promise.all(
-        Array.from({ length: 8 }, () => create(organizationId, `race-${organizationId}`)),
-      );
-      expect(outcomes.filter(isFailure)).toEqual(Array(7).fill(fail('refTaken')));
     });
 
     test('apps are listed by ref with their channels by name, of one organization', async () => {
@@ -67,15 +61,6 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         { ref: `Z-${app}`, channels: [] },
         { ref: app, channels: ['Alpha', 'beta', 'stable'] },
       ]);
-    });
-
-    test('an unknown organization has no app, and gets none and no key', async () => {
-      for (const name of UNKNOWN_NAMES) {
-        expect(await create(name, 'orphan', [])).toEqual(fail('unknownOrganization'));
-        expect(await ledger.listApps(name)).toEqual([]);
-        const key = { organizationId: name, name: 'ci', prefix: 'p', secretHash: 'h' };
-        expect(await ledger.createKey(key, OPERATOR)).toEqual(fail('unknownOrganization'));
-      }
     });
   });
 
@@ -128,26 +113,6 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       expect((await readStable(ledger, tenant)).revision).toBe(3);
       expect(await auditOf(tenant)).toEqual(before);
     });
-
-    test('an unknown app or channel is refused', async () => {
-      const change = { defaultRollout: 1 };
-      for (const name of UNKNOWN_NAMES) {
-        const unknownApp = fail('unknownApp');
-        expect(await ledger.createChannel(name, 'x', OPERATOR)).toEqual(unknownApp);
-        expect(
-          await ledger.updateChannel({
-            input: { app: name, channel: 'stable', change },
-            actor: OPERATOR,
-          }),
-        ).toEqual(unknownApp);
-        expect(
-          await ledger.updateChannel({
-            input: { app: tenant.app, channel: name, change },
-            actor: OPERATOR,
-          }),
-        ).toEqual(fail('unknownChannel'));
-      }
-    });
   });
 
   describe('keys', () => {
@@ -177,6 +142,18 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       expect(await ledger.findKey(prefix)).toEqual({ ...stored, revokedAt });
       expect(JSON.stringify(await auditOf(tenant))).not.toContain('hash-of-');
       for (const name of UNKNOWN_NAMES) {
+        expect(await create(name, 'orphan', [])).toEqual(fail('unknownOrganization'));
+        expect(await ledger.listApps(name)).toEqual([]);
+        const own = { organizationId: name, name: 'ci', prefix: 'p', secretHash: 'h' };
+        expect(await ledger.createKey(own, OPERATOR)).toEqual(fail('unknownOrganization'));
+        expect(await ledger.createChannel(name, 'x', OPERATOR)).toEqual(fail('unknownApp'));
+        for (const [app, channel, failure] of [
+          [name, 'stable', 'unknownApp'],
+          [tenant.app, name, 'unknownChannel'],
+        ] as const) {
+          const input = { app, channel, change: { defaultRollout: 1 } };
+          expect(await ledger.updateChannel({ input, actor: OPERATOR })).toEqual(fail(failure));
+        }
         expect(await ledger.findKey(name)).toBeUndefined();
         expect(await ledger.revokeKey(name, OPERATOR)).toEqual(fail('unknownKey'));
       }

@@ -86,6 +86,9 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
       true,
       false,
     ]);
+    const elsewhere = await createTenant(ledger);
+    const whole = await ledger.readSnapshot(elsewhere.app, 'stable');
+    expect(await ledger.readSnapshot(elsewhere.app, 'stable', known)).toEqual(whole);
     const [first, ...others] = known.releases;
     if (first === undefined) throw new Error('no release');
     const altered = { ...known, releases: [{ ...first, notes: 'held' }, ...others] };
@@ -93,22 +96,12 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     expect(reused).toMatchObject({ releases: [{ notes: 'held' }, {}, {}, {}] });
   });
 
-  test('a snapshot of another channel, or of no release, is no hindrance', async () => {
-    const [tenant, other] = [await createTenant(ledger), await createTenant(ledger)];
-    await publish(ledger, tenant, '1.0.0');
-    await publish(ledger, other, '1.0.0');
-    const whole = await readStable(ledger, tenant);
-    for (const known of [await readStable(ledger, other), { ...whole, releases: [] }]) {
-      expect(await ledger.readSnapshot(tenant.app, 'stable', known)).toEqual(whole);
-    }
-  });
-
   test('snapshots that are read while releases change are those of one revision', async () => {
     for (let index = 0; index < 5; index++) await publish(ledger, tenant, `1.0.${index}`);
     let isOver = false;
     // Every change moves all five releases to one percentage, each at a revision of its own.
     const changes = (async () => {
-      for (let rollout = 99; rollout > 90; rollout--) {
+      for (let rollout = 99; rollout > 95; rollout--) {
         for (let index = 0; index < 5; index++) {
           await serve(ledger, tenant, `1.0.${index}`, { rollout });
         }

@@ -26,12 +26,8 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   }
 
   function publishOn(tenant: TestTenant, channel: string, version: string) {
-    const release = { ...newRelease(tenant, version), channel };
-    return ledger.publishRelease({
-      scope: tenant.organizationId,
-      input: release,
-      actor: PUBLISHER,
-    });
+    const input = { ...newRelease(tenant, version), channel };
+    return ledger.publishRelease({ scope: tenant.organizationId, input, actor: PUBLISHER });
   }
 
   async function snapshotOf({ app }: TestTenant, channel: string): Promise<ServingSnapshot> {
@@ -70,23 +66,6 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
     ]);
     const followed = await snapshotOf(tenant, 'stable');
     expect(followed).toMatchObject({ follows: null, releases: [{}, { followed: false }] });
-  });
-
-  test('it reads nothing twice, whether it has the release from one channel or the other', async () => {
-    const tenant = await furnish();
-    const known = await snapshotOf(tenant, 'beta');
-    await publish(ledger, tenant, '1.4.0');
-    const next = await ledger.readSnapshot(tenant.app, 'beta', known);
-    if (typeof next === 'string') throw new Error(next);
-    expect(next.releases.map(({ version }) => version)).toEqual([
-      '1.1.0',
-      '1.2.0',
-      '1.3.0',
-      '1.4.0',
-    ]);
-    for (const [place, release] of known.releases.entries()) {
-      expect(next.releases[place]).toBe(release);
-    }
   });
 
   test('a change of a release moves its channel and the followers, one of the policy moves only it', async () => {
@@ -147,6 +126,9 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
     expect(await follow(tenant, 'stable', 'beta')).toEqual(fail('followsInCircle'));
     expectValue(await follow(tenant, 'nightly', 'beta'));
     expect(await follow(tenant, 'stable', 'nightly')).toEqual(fail('followsInCircle'));
+    // Only the own releases of what is followed count (§11.21).
+    const { releases } = await snapshotOf(tenant, 'nightly');
+    expect(releases.map(({ version }) => version)).toEqual(['1.1.0', '1.2.0']);
     for (const unknown of ['nowhere', 'nul\u0000']) {
       expect(await follow(tenant, 'nightly', unknown)).toEqual(fail('unknownChannel'));
     }
@@ -155,7 +137,7 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   });
 
   test('of two channels that begin to follow each other at once, one does', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const tenant = await createTenant(ledger, ['stable', 'beta']);
       const outcomes = await Promise.all([
         follow(tenant, 'beta', 'stable'),
@@ -167,15 +149,14 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
 
   test('changes of both channels and of who follows whom wait for each other, and all end', async () => {
     const tenant = await furnish();
-    const work = Array.from({ length: 12 }, (_, index) => [
-      () => publish(ledger, tenant, `3.0.${index}`),
-      () => publishOn(tenant, 'beta', `4.0.${index}`),
-      () => follow(tenant, 'beta', index % 2 === 0 ? null : 'stable'),
-    ]).flat();
-    await Promise.all(work.map((each) => each()));
-    expectValue(await follow(tenant, 'beta', null));
-    expectValue(await follow(tenant, 'beta', 'stable'));
-    expect((await snapshotOf(tenant, 'beta')).releases).toHaveLength(27);
+    const work = Array.from({ length: 6 }, (_, index) => [
+      publish(ledger, tenant, `3.0.${index}`),
+      publishOn(tenant, 'beta', `4.0.${index}`),
+      follow(tenant, 'beta', index % 2 === 0 ? null : 'stable'),
+    ]);
+    await Promise.all(work.flat());
+    for (const follows of [null, 'stable']) expectValue(await follow(tenant, 'beta', follows));
+    expect((await snapshotOf(tenant, 'beta')).releases).toHaveLength(15);
   });
 
   test('a change whose followers nobody asked about is not made', async () => {
@@ -207,13 +188,8 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
         ['stable', knownOf(stable)],
         ['beta', state],
       ]);
-      const release = newRelease(tenant, '5.0.0');
-      const call = ledger.publishRelease({
-        scope: tenant.organizationId,
-        input: release,
-        actor: PUBLISHER,
-        known,
-      });
+      const by = { scope: tenant.organizationId, actor: PUBLISHER };
+      const call = ledger.publishRelease({ ...by, input: newRelease(tenant, '5.0.0'), known });
       const refusal = await call.catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(LedgerBehind);
       expect(refusal).toMatchObject({ channel: 'beta' });

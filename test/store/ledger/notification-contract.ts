@@ -97,17 +97,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
        FROM channels, generate_series(0, $2::int) AS n WHERE app_id = $1 AND name = 'stable'`,
       [appId, LIMIT.stopEventsMax],
     );
-    const burning = { input: { app, channel: 'stable' }, reason: 'It burns' };
-    const stop = expectValue(
-      await ledger.stopReleases({ scope: organizationId, actor: PUBLISHER, ...burning }),
-    ).value;
-    expectValue(
-      await ledger.resumeStop({
-        scope: organizationId,
-        input: { stop: stop.id },
-        actor: PUBLISHER,
-      }),
-    );
+    const by = { scope: organizationId, actor: PUBLISHER };
+    const input = { app, channel: 'stable' };
+    const stopped = await ledger.stopReleases({ ...by, input, reason: 'It burns' });
+    const stop = expectValue(stopped).value;
+    expectValue(await ledger.resumeStop({ ...by, input: { stop: stop.id } }));
     const told = (await toldTo(destination)).map(({ type, data }) => ({ type, data }));
     const place = { app, channel: 'stable', version: null };
     const facts = { stop: stop.id, releases: LIMIT.stopEventsMax + 1 };
@@ -148,238 +142,110 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     );
   });
 
-  describe('events of a release', () => {
-    type Case = {
-      readonly title: string;
-      readonly given?: Parameters<typeof publish>[3];
-      readonly act?: (tenant: TestTenant) => Promise<unknown>;
-      readonly told: readonly EventType[];
-    };
+  const PAUSED = { status: 'paused' } as const;
+  const LIVE = { status: 'published' } as const;
 
-    const paused = { status: 'paused' } as const;
-    const CASES: readonly Case[] = [
-      { title: 'publishing', told: ['release.published'] },
-      { title: 'publishing paused', given: paused, told: [] },
-      {
-        title: 'the first publishing, which also raises',
-        given: { ...paused, rolloutPct: 5 },
-        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'published', rollout: 50 }),
-        told: ['release.published'],
+  test('what becomes of releases is told once, by every call that does it, with where, what, who and why (§30.1, §30.2)', async () => {
+    const { tenant, destination } = await furnish(['stable', 'beta']);
+    const { organizationId: scope, app } = tenant;
+    const by = { scope, actor: PUBLISHER };
+    await publish(ledger, tenant, '1.0.0', { ...PAUSED, rolloutPct: 5 });
+    await serve(ledger, tenant, '1.0.0', { ...LIVE, rollout: 10 });
+    const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
+    const raise = { input: { ...nameOf(tenant), transition }, reason: 'all is well' };
+    await ledger.controlServing({ ...by, ...raise });
+    await serve(ledger, tenant, '1.0.0', { rollout: 15 });
+    for (const change of [PAUSED, PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
+    const stop = await ledger.stopReleases({ ...by, input: { app, ...ALL } });
+    await ledger.resumeStop({ ...by, input: { stop: expectValue(stop).value.id } });
+    const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
+    const place = { app, from: 'stable', to: 'beta', canonicalVersion: '1.0.0' };
+    expectValue(await ledger.promoteRelease({ ...by, input: { ...place, ...serving } }));
+    expectValue(await ledger.withdrawRelease({ ...by, input: nameOf(tenant) }));
+    const told = await toldTo(destination);
+    expect(told.map(({ type }) => type)).toEqual([
+      ...['release.published', 'release.raised', 'release.paused', 'release.resumed'],
+      ...['release.paused', 'release.resumed', 'release.promoted', 'release.withdrawn'],
+    ]);
+    expect(told[1]).toEqual({
+      id: expect.stringMatching(/^evt_/),
+      type: 'release.raised',
+      data: {
+        ...{ app, channel: 'stable', version: '1.0.0', reason: 'all is well' },
+        actor: 'account:publisher@example.com',
+        ...{ status: 'published', rollout: 20, rolloutBefore: 10, targets: null },
       },
-      {
-        title: 'a raise',
-        given: { rolloutPct: 10 },
-        act: (tenant) => serve(ledger, tenant, '1.0.0', { rollout: 20 }),
-        told: ['release.published', 'release.raised'],
-      },
-      {
-        title: 'a lower rollout, which no event tells',
-        given: { rolloutPct: 10 },
-        act: (tenant) => serve(ledger, tenant, '1.0.0', { rollout: 5 }),
-        told: ['release.published'],
-      },
-      {
-        title: 'a pause, and its end',
-        act: async (tenant) => {
-          await serve(ledger, tenant, '1.0.0', paused);
-          await serve(ledger, tenant, '1.0.0', paused);
-          await serve(ledger, tenant, '1.0.0', { status: 'published' });
-        },
-        told: ['release.published', 'release.paused', 'release.resumed'],
-      },
-      {
-        title: 'a rollback',
-        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }),
-        told: ['release.published', 'release.rolled_back'],
-      },
-      {
-        title: 'a deprecation',
-        act: (tenant) => serve(ledger, tenant, '1.0.0', { status: 'deprecated' }),
-        told: ['release.published', 'release.deprecated'],
-      },
-      {
-        title: 'another targeting',
-        act: (tenant) =>
-          serve(ledger, tenant, '1.0.0', (serving) => ({
-            ...serving,
-            targets: { labels: { ring: ['early'] } } as never,
-          })),
-        told: ['release.published', 'release.retargeted'],
-      },
-      {
-        title: 'a withdrawal',
-        act: (tenant) =>
-          ledger.withdrawRelease({
-            scope: tenant.organizationId,
-            input: nameOf(tenant),
-            actor: PUBLISHER,
-          }),
-        told: ['release.published', 'release.withdrawn'],
-      },
-      {
-        title: 'a stop, and its end',
-        act: async ({ organizationId, app }) => {
-          const stop = await ledger.stopReleases({
-            scope: organizationId,
-            input: { app, ...ALL },
-            actor: PUBLISHER,
-          });
-          await ledger.resumeStop({
-            scope: organizationId,
-            input: { stop: expectValue(stop).value.id },
-            actor: PUBLISHER,
-          });
-        },
-        told: ['release.published', 'release.paused', 'release.resumed'],
-      },
-      {
-        title: 'a promotion',
-        act: (tenant) => {
-          const { app, canonicalVersion } = nameOf(tenant);
-          const place = { app, from: 'stable', to: 'beta', canonicalVersion };
-          const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
-          const promotion = { ...place, ...serving };
-          return ledger.promoteRelease({
-            scope: tenant.organizationId,
-            input: promotion,
-            actor: PUBLISHER,
-          });
-        },
-        told: ['release.published', 'release.promoted'],
-      },
-    ];
-
-    test.each(CASES)('$title is told once (§30.1)', async ({ given, act, told }) => {
-      const { tenant, destination } = await furnish(['stable', 'beta']);
-      await publish(ledger, tenant, '1.0.0', given);
-      expect(isFailure(await act?.(tenant))).toBe(false);
-      expect(await typesTo(destination)).toEqual(told);
-    });
-
-    test('an event says where, what, who and why (§30.2)', async () => {
-      const { tenant, destination } = await furnish();
-      await publish(ledger, tenant, '1.0.0', { rolloutPct: 10 });
-      const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
-      const { organizationId, app } = tenant;
-      await ledger.controlServing({
-        ...{ scope: organizationId, input: { ...nameOf(tenant), transition } },
-        ...{ actor: PUBLISHER, reason: 'all is well' },
-      });
-      const [, raised] = await toldTo(destination);
-      expect(raised).toEqual({
-        id: expect.stringMatching(/^evt_/),
-        type: 'release.raised',
-        data: {
-          ...{ app, channel: 'stable', version: '1.0.0', reason: 'all is well' },
-          actor: 'account:publisher@example.com',
-          ...{ status: 'published', rollout: 20, rolloutBefore: 10, targets: null },
-        },
-      });
     });
   });
 
   describe('events of a plan', () => {
-    async function planned(parts: Parameters<typeof definition>[1] = {}, rolloutPct = 0) {
-      const { tenant, destination } = await furnish();
-      await publish(ledger, tenant, '1.0.0', { rolloutPct });
-      const scope = tenant.organizationId;
-      const steps = definition('10:60 100:0', parts);
-      const made = await ledger.createPlan({
-        scope,
-        input: { ...nameOf(tenant), definition: steps },
-        actor: PUBLISHER,
-      });
-      const { id } = expectValue(made).value;
-      const drive = async () =>
-        expectValue(await ledger.drivePlan({ id, ...nameOf(tenant) }, CAUGHT_UP)).value;
-      const steer = (action: 'hold' | 'resume' | 'cancel') =>
-        ledger.steerPlan({
-          scope,
-          input: { ...nameOf(tenant), action },
-          actor: PUBLISHER,
-          reason: 'because',
-        });
-      return { tenant, destination, id, drive, steer };
-    }
+    const drive = async (tenant: TestTenant) => {
+      const { plan } = expectValue(await ledger.readPlan(tenant.organizationId, nameOf(tenant)));
+      expectValue(await ledger.drivePlan({ id: plan.id, ...nameOf(tenant) }, CAUGHT_UP));
+      return plan.id;
+    };
 
-    test('from its start to its end: each raise is a step, and nothing else (§30.1)', async () => {
-      const { destination, id, drive } = await planned();
-      await drive();
-      await pass(61);
-      await drive();
-      await pass(61);
-      await drive();
-      expect(await typesTo(destination)).toEqual([
+    test("from its start to its end, and a person's pause and what it holds (§30.1)", async () => {
+      const { tenant, destination } = await furnish();
+      const by = { scope: tenant.organizationId, actor: PUBLISHER };
+      const make = async (steps: string) => {
+        const input = { ...nameOf(tenant), definition: definition(steps) };
+        expectValue(await ledger.createPlan({ ...by, input }));
+      };
+      const steer = async (action: 'hold' | 'resume' | 'cancel') => {
+        const input = { ...nameOf(tenant), action };
+        expectValue(await ledger.steerPlan({ ...by, input, reason: 'because' }));
+      };
+      await publish(ledger, tenant, '1.0.0', { rolloutPct: 0 });
+      await make('10:60 20:0');
+      const id = await drive(tenant);
+      for (let step = 0; step < 2; step++) {
+        await pass(61);
+        await drive(tenant);
+      }
+      await make('50:60');
+      await drive(tenant);
+      for (const change of [PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
+      for (const action of ['resume', 'hold', 'cancel'] as const) await steer(action);
+      const told = await toldTo(destination);
+      expect(told.map(({ type }) => type)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'plan.step', 'plan.completed'],
+        ...['plan.started', 'plan.step', 'release.paused', 'plan.held', 'release.resumed'],
+        ...['plan.held', 'plan.cancelled'],
       ]);
-      const [, , step] = await toldTo(destination);
-      expect(step?.data).toMatchObject({
+      expect(told[2]?.data).toMatchObject({
         actor: `plan:${id}`,
         plan: { id, status: 'running', step: 1, steps: 2, rollout: 10 },
       });
-    });
-
-    test("a person's pause is told, and that it holds the plan (§30.1)", async () => {
-      const { tenant, destination, drive, steer } = await planned();
-      await drive();
-      await serve(ledger, tenant, '1.0.0', { status: 'paused' });
-      await serve(ledger, tenant, '1.0.0', { status: 'published' });
-      expectValue(await steer('resume'));
-      expectValue(await steer('hold'));
-      expectValue(await steer('cancel'));
-      expect(await typesTo(destination)).toEqual([
-        ...['release.published', 'plan.started', 'plan.step', 'release.paused', 'plan.held'],
-        ...['release.resumed', 'plan.held', 'plan.cancelled'],
-      ]);
-      const held = (await toldTo(destination)).filter(({ type }) => type === 'plan.held');
-      expect(held.map(({ data }) => (data as { reason?: unknown } & object).reason)).toEqual([
-        ...['The release was paused', 'because'],
-      ]);
-    });
-
-    test('steps that others reached tell nothing but their raise (§30.1)', async () => {
-      const { tenant, destination } = await planned({}, 5);
-      await serve(ledger, tenant, '1.0.0', { rollout: 30 });
-      expect(await typesTo(destination)).toEqual([
-        ...['release.published', 'plan.started', 'release.raised'],
-      ]);
+      const why = [told[8], told[10]].map((held) => held?.data);
+      expect(why).toMatchObject([{ reason: 'The release was paused' }, { reason: 'because' }]);
     });
 
     test('a wait is told once, and its end in a hold (§30.1)', async () => {
+      const { tenant, destination } = await furnish();
       const guards = { ...USUAL_GUARDS, failedPercent: 1 };
-      const { destination, drive } = await planned({ guards, patienceMinutes: 10 });
-      await drive();
-      await pass(61);
-      await drive();
-      await drive();
-      await pass(11);
-      await drive();
-      expect(await typesTo(destination)).toEqual([
+      const plan = definition('10:60 100:0', { guards, patienceMinutes: 10 });
+      await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan });
+      for (const minutes of [0, 61, 0, 11]) {
+        await pass(minutes);
+        await drive(tenant);
+      }
+      const told = await toldTo(destination);
+      expect(told.map(({ type }) => type)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'plan.waiting', 'plan.held'],
       ]);
-      const waiting = (await toldTo(destination))[3];
-      expect(waiting?.data).toMatchObject({ waitingFor: { guard: 'failed' } });
+      expect(told[3]?.data).toMatchObject({ waitingFor: { guard: 'failed' } });
     });
 
-    test('a release born under a plan is published, and its plan started (§30.1)', async () => {
+    test('a plan begins and ends with its release (§30.1)', async () => {
       const { tenant, destination } = await furnish();
-      await publish(ledger, tenant, '1.0.0', { plan: definition('10:60 100:0') });
+      await publish(ledger, tenant, '1.0.0', { ...PAUSED, plan: definition('10:60') });
+      await serve(ledger, tenant, '1.0.0', LIVE);
+      await drive(tenant);
       await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' });
       expect(await typesTo(destination)).toEqual([
-        ...['release.published', 'plan.started', 'release.rolled_back', 'plan.cancelled'],
-      ]);
-    });
-
-    test('a plan that waits for its release starts with it (§30.1)', async () => {
-      const { tenant, destination } = await furnish();
-      const given = { status: 'paused', plan: definition('10:60') } as const;
-      const { value } = await publish(ledger, tenant, '1.0.0', given);
-      await serve(ledger, tenant, '1.0.0', { status: 'published' });
-      const plan = expectValue(await ledger.readPlan(tenant.organizationId, nameOf(tenant))).plan;
-      expectValue(await ledger.drivePlan({ id: plan.id, ...nameOf(tenant) }, CAUGHT_UP));
-      expect(value.status).toBe('paused');
-      expect(await typesTo(destination)).toEqual([
-        ...['release.published', 'plan.started', 'plan.step'],
+        ...['release.published', 'plan.started', 'plan.step', 'release.rolled_back'],
+        'plan.cancelled',
       ]);
     });
   });
@@ -460,27 +326,14 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { tenant, destination } = await furnish();
       const { organizationId } = tenant;
       await publish(ledger, tenant, '1.0.0');
-      const again = newRelease(tenant, '1.0.0');
-      const next = newRelease(tenant, '2.0.0');
-      expect(
-        await ledger.publishRelease({ scope: organizationId, input: again, actor: PUBLISHER }),
-      ).toMatchObject({
-        failure: 'versionExists',
-      });
+      const by = { scope: organizationId, actor: PUBLISHER };
+      const again = await ledger.publishRelease({ ...by, input: newRelease(tenant, '1.0.0') });
+      expect(again).toMatchObject({ failure: 'versionExists' });
+      const input = newRelease(tenant, '2.0.0');
       const revoked = { kind: 'key', id: 'key_none', name: 'none', organizationId } as const;
-      expect(
-        await ledger.publishRelease({ scope: organizationId, input: next, actor: revoked }),
-      ).toMatchObject({
-        failure: 'unauthorized',
-      });
-      expectValue(
-        await ledger.publishRelease({
-          scope: organizationId,
-          input: next,
-          actor: PUBLISHER,
-          mode: 'try',
-        }),
-      );
+      const refused = await ledger.publishRelease({ ...by, input, actor: revoked });
+      expect(refused).toMatchObject({ failure: 'unauthorized' });
+      expectValue(await ledger.publishRelease({ ...by, input, mode: 'try' }));
       expect(await typesTo(destination)).toEqual(['release.published']);
       const kept = 'SELECT FROM notification_events WHERE organization_id = $1';
       expect(await database.query(kept, [organizationId])).toHaveLength(1);
@@ -515,30 +368,14 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       expect(await typesTo(stranger)).toEqual([]);
     });
 
-    test('mail goes to members alone, and to a former member no longer (§30.5)', async () => {
-      const { tenant } = await furnish();
-      const email = `${unique('person')}@example.com`;
-      const mail = { kind: 'mail', url: null, to: email } as const;
-      const destination = { ...mail, organizationId: tenant.organizationId, name: 'me' };
-      const asked = { ...destination, events: null, apps: null, enabled: true };
-      expect(await ledger.createDestination(asked, SEAL, OPERATOR)).toEqual(
-        fail('invalid', 'to: Must be the address of a member'),
-      );
-      const member = await join(tenant, email);
-      const made = expectValue(await ledger.createDestination(asked, SEAL, OPERATOR));
-      await publish(ledger, tenant, '1.0.0');
-      const { organizationId } = tenant;
-      expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
-      await publish(ledger, tenant, '2.0.0');
-      expect(await typesTo(made)).toEqual(['release.published']);
-    });
-
-    test('what waits for a former member is not handed out, sent again or tested (§30.5)', async () => {
+    test('mail goes to members alone; what waits for a former one is not handed out, sent again or tested (§30.5)', async () => {
       const tenant = await createTenant(ledger);
       const { organizationId } = tenant;
       const email = `${unique('person')}@example.com`;
+      const mail = { kind: 'mail', url: null, to: email } as const;
+      await expect(listen(tenant, mail)).rejects.toThrow('to: Must be the address of a member');
       const member = await join(tenant, email);
-      const { id } = await listen(tenant, { kind: 'mail', url: null, to: email });
+      const { id } = await listen(tenant, mail);
       await publish(ledger, tenant, '1.0.0');
       const places = { held: [], promptFree: 1_000_000, slowFree: 1_000_000 };
       const terms = { leaseMs: 60_000, consoleUrl: 'https://updates.example.com' };
@@ -552,6 +389,8 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       expect(due).toMatchObject({ to: email });
       const { count: waiting } = await ledger.countWaitingMessages();
       expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
+      await publish(ledger, tenant, '2.0.0');
+      expect(await typesTo({ id })).toEqual(['release.published']);
       expect(await ledger.nextDelivery(id, holder, terms)).toBeUndefined();
       await ledger.releaseDestination(id, holder);
       expect(await isLeased(unique('node'))).toBe(false);
@@ -637,16 +476,18 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('what does not exist is refused, whatever its name (§30.5)', async () => {
       const { tenant } = await furnish();
+      const unknown = fail('unknownDestination');
       for (const name of UNKNOWN_NAMES) {
-        const unknown = fail('unknownDestination');
-        expect(await ledger.findDestination(name)).toBeUndefined();
-        expect(await ledger.updateDestination(name, {}, SEAL, OPERATOR)).toEqual(unknown);
-        expect(await ledger.rotateDestination(name, SEAL, OPERATOR)).toEqual(unknown);
-        expect(await ledger.removeDestination(name, OPERATOR)).toEqual(unknown);
-        expect(await ledger.testDestination(name, OPERATOR)).toEqual(unknown);
+        for (const refused of [
+          ledger.updateDestination(name, {}, SEAL, OPERATOR),
+          ledger.rotateDestination(name, SEAL, OPERATOR),
+          ledger.removeDestination(name, OPERATOR),
+          ledger.testDestination(name, OPERATOR),
+        ]) {
+          expect(await refused).toEqual(unknown);
+        }
         expect(await ledger.disableDestination(name, 'why')).toBe(false);
-        const apps = { apps: [name] };
-        await expect(listen(tenant, apps)).rejects.toThrow('unknownApp');
+        await expect(listen(tenant, { apps: [name] })).rejects.toThrow('unknownApp');
       }
     });
   });
@@ -672,7 +513,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
         reads += 1;
       }
     })();
-    const ROUNDS = 200;
+    const ROUNDS = 60;
     try {
       for (let round = 0; round < ROUNDS; round++) {
         const made = await Promise.all([
@@ -685,7 +526,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       isOver = true;
       await reader;
     }
-    expect(reads).toBeGreaterThan(10);
+    expect(reads).toBeGreaterThan(5);
     const inOrder = await database.query<{ position: string }>(
       `SELECT position FROM notification_deliveries JOIN notification_events AS event
          ON event.id = event_id WHERE destination_id = $1 ORDER BY seq`,
@@ -699,7 +540,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   test('a key that is revoked while it publishes deadlocks with nothing (§30.3)', async () => {
     const { tenant, destination } = await furnish();
     const { organizationId } = tenant;
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       const named = { organizationId, name: 'CI', prefix: unique('prefix'), secretHash: 'hash' };
       const { id, name } = expectValue(await ledger.createKey(named, OPERATOR));
       const actor: Actor = { kind: 'key', id, name, organizationId };
@@ -715,6 +556,6 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       if ('failure' in published) expect(published.failure).toBe('unauthorized');
     }
     const revocations = (await typesTo(destination)).filter((type) => type === 'key.revoked');
-    expect(revocations).toHaveLength(20);
+    expect(revocations).toHaveLength(10);
   });
 }

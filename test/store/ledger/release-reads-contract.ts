@@ -3,7 +3,6 @@
 import { describe, expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { Targeting } from '../../../src/contract/resource.ts';
-import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
   createTenant,
   expectValue,
@@ -35,44 +34,6 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       }
     });
 
-    test('releases of every status are in it, oldest first', async () => {
-      const statuses = ['published', 'paused', 'deprecated', 'rolled_back'] as const;
-      for (const [index, status] of statuses.entries()) {
-        await publish(ledger, tenant, `1.${index}.0`, { status });
-      }
-      const { releases } = await readStable(ledger, tenant);
-      const byTime = releases.map(({ createdAt }) => createdAt);
-      expect(byTime).toEqual([...byTime].sort());
-      expect(releases.map(({ status }) => status).sort()).toEqual([...statuses].sort());
-    });
-
-    test('10,000 releases with artifacts are read within the time limit', async () => {
-      const { changed } = await publish(ledger, tenant, '0.0.1');
-      await writeInBulk(
-        database,
-        `INSERT INTO releases
-           (id, channel_id, version, canonical_version, notes, status, rollout_pct)
-         SELECT $1 || n, $1, '1.0.' || n, '1.0.' || n, repeat('note ', 20), 'published', 100
-         FROM generate_series(1, 10000) AS n`,
-        [changed[0]?.channelId],
-      );
-      // Without the triggers that count bytes and renew editions, which take most of the time.
-      await database.query('ALTER TABLE artifacts DISABLE TRIGGER USER');
-      await writeInBulk(
-        database,
-        `INSERT INTO artifacts (release_id, position, platform, size)
-         SELECT releases.id, position, 'linux', 5 FROM releases, generate_series(0, 2) AS position
-         WHERE channel_id = $1 AND version <> '0.0.1'`,
-        [changed[0]?.channelId],
-      );
-      await database.query('ALTER TABLE artifacts ENABLE TRIGGER USER');
-      const { releases } = await readStable(ledger, tenant);
-      expect(releases).toHaveLength(10_001);
-      expect(releases[9000]?.artifacts).toEqual(
-        Array.from({ length: 3 }, () => ({ platform: 'linux', size: 5 })),
-      );
-    });
-
     test('revisions are read by channel; channels that do not exist are left out', async () => {
       const { changed } = await publish(ledger, tenant, '1.0.0');
       const id = changed[0]?.channelId ?? '';
@@ -88,7 +49,12 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     const everything = { app: undefined, channel: undefined, page: 1, perPage: 100 };
 
     test('newest first by creation, then by id; pages do not overlap', async () => {
-      for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.${index}.0`);
+      const statuses = ['published', 'paused', 'deprecated', 'rolled_back'] as const;
+      for (let index = 0; index < 7; index++) {
+        await publish(ledger, tenant, `1.${index}.0`, {
+          status: statuses[index % 4] ?? 'published',
+        });
+      }
       // All releases get one creation time, so that the second rule of the order decides.
       await database.query('ALTER TABLE releases DISABLE TRIGGER USER');
       await database.query(
@@ -104,13 +70,13 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       expect(keys).toEqual([...keys].sort().reverse());
       expect(whole.releases.at(-1)?.createdAt).toBe('2026-01-02T03:04:05.678Z');
       const pages = [];
-      for (const page of [1, 2, 3, 4]) {
+      for (const page of [1, 2, 3, 4, 2 ** 53, 1e300]) {
         const filter = { ...everything, page, perPage: 3 };
         const { releases, total } = await ledger.listReleases(tenant.organizationId, filter);
         expect(total).toBe(7);
         pages.push(releases.map(({ id }) => id));
       }
-      expect(pages.map((ids) => ids.length)).toEqual([3, 3, 1, 0]);
+      expect(pages.map((ids) => ids.length)).toEqual([3, 3, 1, 0, 0, 0]);
       expect(pages.flat()).toEqual(whole.releases.map(({ id }) => id));
     });
 
@@ -137,14 +103,6 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
             total: 0,
           });
         }
-      }
-    });
-
-    test('a page far beyond the last is empty', async () => {
-      await publish(ledger, tenant, '1.0.0');
-      for (const page of [2, 2 ** 53, 1e300]) {
-        const none = await ledger.listReleases(tenant.organizationId, { ...everything, page });
-        expect(none).toEqual({ releases: [], total: 1 });
       }
     });
   });
@@ -223,9 +181,6 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       ]);
       const newest = expectValue(await ledger.listAudit(organizationId, { limit: 2 })).entries;
       expect(newest).toEqual(entries.slice(0, 2));
-    });
-
-    test('the audit of an unknown organization is refused', async () => {
       for (const name of UNKNOWN_NAMES) {
         expect(await ledger.listAudit(name, { limit: 10 })).toEqual(fail('unknownOrganization'));
       }

@@ -19,6 +19,7 @@ import {
   newRelease,
   OPERATOR,
   PUBLISHER,
+  readAudit,
   readStable,
   serve,
   type TestTenant,
@@ -74,7 +75,8 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       }
     });
 
-    test('is found no more once it is off, and its secret is gone from the database', async () => {
+    test('is found no more once it is off, and its secret is gone; what is off is not turned off again', async () => {
+      expect(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR)).toEqual([]);
       await enable('v1.sealed');
       const off = expectValue(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR));
       expect(off).toMatchObject([{ enabled: false }]);
@@ -85,15 +87,8 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       );
       expect(rows).toEqual([{ sealed: null }]);
       expect((await ledger.readWebhooks(tenant.appId)).webhooks).toEqual(off);
-    });
-
-    test('turning off what is off, or never was on, writes no audit', async () => {
-      expect(await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR)).toEqual([]);
-      await enable('v1.sealed');
       await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
-      await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
-      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
-      const audit = expectValue(page).entries;
+      const audit = await readAudit(ledger, tenant);
       const actions = audit.map(({ action }) => action).filter((each) => each.includes('webhook'));
       expect(actions).toEqual(['webhook.disable', 'webhook.enable']);
       expect(JSON.stringify(audit)).not.toContain('v1.sealed');
@@ -167,9 +162,16 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const refused = await ledger.updateWebhook(name, { expect: ['linux'] }, OPERATOR);
       expect(refused).toEqual(fail('invalid', 'expect: Only with hold'));
       await ledger.updateWebhook(name, { hold: false }, OPERATOR);
-      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
-      const updates = expectValue(page).entries.filter((each) => each.action === 'webhook.update');
-      expect(updates).toHaveLength(1);
+      const audit = await readAudit(ledger, tenant);
+      expect(audit.filter(({ action }) => action === 'webhook.update')).toHaveLength(1);
+      // Of several at once each is made, and none is torn.
+      const changes = [{ hold: true, expect: ['linux'] }, { hold: false }, { tagPrefix: 'x-' }];
+      const update = (change: (typeof changes)[number]) =>
+        ledger.updateWebhook(name, change, OPERATOR);
+      await Promise.all([...changes, ...changes].map(update));
+      const last = await ledger.findEnabledWebhook(appId, 'github');
+      const expected = last?.hold === true ? ['linux'] : null;
+      expect(last).toMatchObject({ tagPrefix: 'x-', expect: expected });
     });
 
     test('takes the first repository it is told, by its id or else its name (§18.24)', async () => {
@@ -220,34 +222,22 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
   });
 
   describe('deliveries', () => {
-    test('are listed newest first, as many as are kept, each app its own', async () => {
+    test('are all recorded, also many at once, and listed newest first, as many as are kept, each app its own', async () => {
       const other = await createTenant(ledger);
       await ledger.recordDelivery(DELIVERY, await integration(other));
       const actor = await integration();
-      const count = LIMIT.webhookDeliveriesKeptMax + 5;
-      for (let index = 0; index < count; index++) {
-        await ledger.recordDelivery({ ...DELIVERY, guid: `g${index}` }, actor);
-      }
-      const { deliveries } = await ledger.readWebhooks(tenant.appId);
-      expect(deliveries.map(({ guid }) => guid)).toEqual(
-        Array.from({ length: LIMIT.webhookDeliveriesKeptMax }, (_, at) => `g${count - 1 - at}`),
-      );
-      expect((await ledger.readWebhooks(other.appId)).deliveries).toMatchObject([DELIVERY]);
-      const rows = await database.query<{ count: number }>(
-        'SELECT count(*)::int AS count FROM webhook_deliveries WHERE app_id = $1',
-        [tenant.appId],
-      );
-      expect(rows).toEqual([{ count: LIMIT.webhookDeliveriesKeptMax }]);
-    });
-
-    test('many at once are all recorded, and few too many kept', async () => {
-      const actor = await integration();
       const record = (at: number) => ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
-      await Promise.all(Array.from({ length: 80 }, (_, at) => record(at)));
-      await record(80);
+      await Promise.all(Array.from({ length: 60 }, (_, at) => record(at)));
+      for (const at of [60, 61]) await record(at);
       const { deliveries } = await ledger.readWebhooks(tenant.appId);
-      expect(deliveries).toHaveLength(LIMIT.webhookDeliveriesKeptMax);
-      expect(deliveries[0]?.guid).toBe('g80');
+      expect(deliveries.slice(0, 2).map(({ guid }) => guid)).toEqual(['g61', 'g60']);
+      const kept = LIMIT.webhookDeliveriesKeptMax;
+      expect(new Set(deliveries.map(({ guid }) => guid)).size).toBe(kept);
+      expect((await ledger.readWebhooks(other.appId)).deliveries).toMatchObject([DELIVERY]);
+      const rows = await database.query('SELECT FROM webhook_deliveries WHERE app_id = $1', [
+        tenant.appId,
+      ]);
+      expect(rows).toHaveLength(kept);
     });
 
     test('text that is too long or cannot be stored is cut and replaced', async () => {
@@ -365,40 +355,20 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       }
     });
 
-    test.each(['AB'.repeat(32), 'ab'.repeat(31), 'sha256', ''])(
-      'have a sum of 64 lower-case hex digits or none: %j is refused',
-      async (digest) => {
+    test('have a sum of 64 lower-case hex digits or none', async () => {
+      for (const digest of ['AB'.repeat(32), 'ab'.repeat(31), '']) {
         await expect(announce([{ ...ARTIFACT, digest }])).rejects.toThrow(/sha256/);
-        expect(await present()).toEqual([]);
-      },
-    );
-
-    test('never change a release of a key or of an operator', async () => {
-      for (const author of [PUBLISHER, OPERATOR]) {
-        tenant = await createTenant(ledger);
-        actor = await integration();
-        const release = newRelease(tenant, '1.0.0');
-        expectValue(
-          await ledger.publishRelease({
-            scope: tenant.organizationId,
-            input: release,
-            actor: author,
-          }),
-        );
-        const { value, changed } = expectValue(await announce([ARTIFACT]));
-        expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
-        expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
-        expect(await present()).toEqual([['published', 0]]);
       }
+      expect(await present()).toEqual([]);
     });
 
-    test('never change a release that was offered', async () => {
-      expectValue(await announce([]));
-      const { channelId, revision, releases } = await readStable(ledger, tenant);
-      const id = releases[0]?.id ?? '';
-      expect(await ledger.recordFirstOffer(channelId, id, { epoch: 0, revision })).toBe(true);
+    test('never change a release of a key', async () => {
+      const by = { scope: tenant.organizationId, actor: PUBLISHER };
+      expectValue(await ledger.publishRelease({ ...by, input: newRelease(tenant, '1.0.0') }));
       const { value, changed } = expectValue(await announce([ARTIFACT]));
-      expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'offered' }, []]);
+      expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
+      expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
+      expect(await present()).toEqual([['published', 0]]);
     });
 
     test('change the notes of a release that was never offered, in a new edition, once (§18.23)', async () => {
@@ -406,22 +376,19 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const before = await readStable(ledger, tenant);
       const reword = () => announce([ARTIFACT], {}, { notes: 'second', isEdit: true });
       const all = (await Promise.all(Array.from({ length: 4 }, reword))).map(expectValue);
-      const told = { hasNewFiles: false, hasNewNotes: true, release: { notes: 'second' } };
       const outcomes = all.map(({ value }) => value.outcome).toSorted();
       expect(outcomes).toEqual(['changed', 'left', 'left', 'left']);
-      expect(all.map(({ value }) => value)).toContainEqual(
-        expect.objectContaining({ ...told, release: expect.objectContaining(told.release) }),
-      );
+      expect(all.find(({ value }) => value.outcome === 'changed')?.value).toMatchObject({
+        ...{ hasNewFiles: false, hasNewNotes: true, release: { notes: 'second' } },
+      });
       const after = await readStable(ledger, tenant);
       expect(after).toMatchObject({
         revision: before.revision + 1,
         releases: [{ notes: 'second', artifacts: [ARTIFACT] }],
       });
       expect(after.releases[0]?.edition).not.toBe(before.releases[0]?.edition);
-      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
-      const entries = expectValue(page).entries.filter(
-        ({ action }) => action === 'release.complete',
-      );
+      const audit = await readAudit(ledger, tenant);
+      const entries = audit.filter(({ action }) => action === 'release.complete');
       expect(entries).toMatchObject([
         { actor: 'integration:github', before: { notes: 'first' }, after: { notes: 'second' } },
       ]);
@@ -441,26 +408,6 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect([value, changed]).toMatchObject([
         { outcome: 'left', left: 'offered', release: { notes: 'second' } },
         [],
-      ]);
-    });
-
-    test('of many at once one completes it', async () => {
-      await announce([]);
-      const all = await Promise.all(Array.from({ length: 8 }, () => edit([ARTIFACT])));
-      const changed = all.map((each) => expectValue(each).changed.length);
-      expect(changed.filter((count) => count === 1)).toHaveLength(1);
-      expect(await present()).toEqual([['published', 1]]);
-    });
-
-    test('an edit that comes first is remembered for the release that it is about', async () => {
-      const { value } = expectValue(await edit([ARTIFACT], { changedAt: 2 }));
-      expect([value, await present()]).toEqual([{ outcome: 'remembered' }, []]);
-      await edit([], { changedAt: 1 });
-      expectValue(await announce([], { id: 2, tag: 'v2' }, { name: nameOf('2.0.0') }));
-      expectValue(await announce([], { changedAt: 1 }));
-      expect((await present()).toSorted()).toEqual([
-        ['published', 0],
-        ['published', 1],
       ]);
     });
 
@@ -539,12 +486,6 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect(await present()).toEqual([['published', 1]]);
     });
 
-    test('of two lives at once, in any order, the later one stands (§18.20, §18.21)', async () => {
-      const again = { id: 2, publishedAt: 2 };
-      await Promise.all([announce([ARTIFACT]), retract(), announce([ARTIFACT], again)]);
-      expect(await present()).toEqual([['published', 1]]);
-    });
-
     test('what a person has paused, a release that is made anew does not publish', async () => {
       await announce([ARTIFACT]);
       await retract();
@@ -553,19 +494,6 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const { value } = expectValue(await announce([], { id: 2 }));
       expect(value).toMatchObject({ outcome: 'changed', isMadeAnew: true });
       expect(await present()).toEqual([['paused', 0]]);
-    });
-
-    test('a held release waits on when it is made anew, and publishes itself', async () => {
-      const parts: Partial<NewAnnouncement> = {
-        holdOf: () => 'expecting',
-        isComplete: (all) => all.length > 0,
-      };
-      await announce([], {}, parts);
-      expect(expectValue(await retract()).value).toBe('unserved');
-      await announce([ARTIFACT], {}, parts);
-      expect(await present()).toEqual([['paused', 0]]);
-      await announce([ARTIFACT], { id: 2 }, parts);
-      expect(await present()).toEqual([['published', 1]]);
     });
 
     test('an unknown channel or tenant is 404', async () => {
