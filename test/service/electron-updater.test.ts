@@ -33,15 +33,15 @@ const FOREIGN_FILES = `windows/aarch64 app_aarch64.exe, windows/i686 app_i686.ex
   linux/aarch64 app_aarch64.AppImage, linux/x86_64 app_x86_64.AppImage`;
 
 /** Artifacts of a version, each with a sum of its own. */
-function fileSet(version: string, files = FILES) {
+function fileSet(version: string, files = FILES, encoding: 'base64' | 'hex' = 'base64') {
   return artifacts(files.replaceAll('VERSION', version)).map(({ platform, arch, url = '' }) => {
     const name = url.slice(at('').length);
-    return { platform, arch, url: at(`${version}/${name}`), sha512: sumOf(name) };
+    return { platform, arch, url: at(`${version}/${name}`), sha512: sumOf(name, encoding) };
   });
 }
 
-function sumOf(name: string): string {
-  return createHash('sha512').update(name).digest('base64');
+function sumOf(name: string, encoding: 'base64' | 'hex' = 'base64'): string {
+  return createHash('sha512').update(name).digest(encoding);
 }
 
 /** Clients, each with its file of electron-builder and, where that names one for it, of the other tool. */
@@ -93,7 +93,7 @@ deviceSuite('electron-updater itself', (node) => {
     );
     const foreign = await anotherApp(node, tenant, [
       '2.0.0',
-      { artifacts: fileSet('2.0.0', FOREIGN_FILES) },
+      { artifacts: fileSet('2.0.0', FOREIGN_FILES, 'hex') },
     ]);
     for (const [type, arch, file, other] of EXPECTED) {
       const client = clientOf(type, arch);

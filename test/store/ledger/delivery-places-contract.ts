@@ -106,6 +106,18 @@ export function describeDeliveryPlaces({ database, ledger }: LedgerUnderTest): v
     expect(served.slice(3)).toEqual(served.slice(0, 3));
   });
 
+  test('of an organization, the destination that was served least recently comes first', async () => {
+    await furnish(3, 5);
+    const ids: (string | undefined)[] = [];
+    for (let round = 0; round < 4; round++) {
+      const taken = await lease([], 1);
+      ids.push(taken[0]?.id);
+      await release(taken);
+    }
+    expect(new Set(ids.slice(0, 3)).size).toBe(3);
+    expect(ids[3]).toBe(ids[0]);
+  });
+
   test('receivers that fail or take long have places of their own', async () => {
     await furnish(3, 10);
     const all = await lease([], 100);

@@ -2,7 +2,6 @@
 // release gives it another one, and what a caller has is not read again.
 
 import { expect, test } from 'vitest';
-import type { ServingSnapshot } from '../../../src/domain/decision/serving-snapshot.ts';
 import { readSnapshot } from '../../../src/store/ledger/change/snapshots.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import {
@@ -94,31 +93,6 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     const altered = { ...known, releases: [{ ...first, notes: 'held' }, ...others] };
     const reused = await ledger.readSnapshot(tenant.app, 'stable', altered);
     expect(reused).toMatchObject({ releases: [{ notes: 'held' }, {}, {}, {}] });
-  });
-
-  test('snapshots that are read while releases change are those of one revision', async () => {
-    for (let index = 0; index < 5; index++) await publish(ledger, tenant, `1.0.${index}`);
-    let isOver = false;
-    // Every change moves all five releases to one percentage, each at a revision of its own.
-    const changes = (async () => {
-      for (let rollout = 99; rollout > 95; rollout--) {
-        for (let index = 0; index < 5; index++) {
-          await serve(ledger, tenant, `1.0.${index}`, { rollout });
-        }
-      }
-      isOver = true;
-    })();
-    let known: ServingSnapshot | undefined;
-    while (!isOver) {
-      const read = await ledger.readSnapshot(tenant.app, 'stable', known);
-      if (typeof read === 'string') throw new Error(read);
-      // Five publishes lead to revision 6, and each change adds one.
-      const steps = read.revision - 6;
-      const expected = [0, 1, 2, 3, 4].map((index) => 100 - Math.ceil((steps - index) / 5));
-      expect(read.releases.map(({ rolloutPct }) => rolloutPct)).toEqual(expected);
-      known = read;
-    }
-    await changes;
   });
 
   test('a release that changes between the index and the releases is read in a state with both', async () => {
