@@ -1,4 +1,4 @@
-// Rules of the ledger port for what is read of releases: snapshots, lists, tenants and the audit.
+// Rules of the ledger port for what is read of releases: snapshots, lists and the audit.
 
 import { describe, expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
@@ -7,9 +7,7 @@ import {
   createTenant,
   expectValue,
   ISO,
-  newRelease,
   OPERATOR,
-  PUBLISHER,
   publish,
   readAudit,
   readStable,
@@ -105,39 +103,6 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
         }
       }
     });
-  });
-
-  test("another organization's app is an unknown app, by ref and by id", async () => {
-    const theirs = await createTenant(ledger);
-    const { organizationId } = tenant;
-    await publish(ledger, theirs, '1.0.0');
-    const never = () => {
-      throw new Error('asked');
-    };
-    const filter = { app: undefined, channel: undefined, page: 1, perPage: 100 };
-    const unknown = fail('unknownApp');
-    for (const app of [theirs.app, theirs.appId]) {
-      const release = newRelease({ ...tenant, app }, '2.0.0');
-      expect(
-        await ledger.publishRelease({ scope: organizationId, input: release, actor: PUBLISHER }),
-      ).toEqual(unknown);
-      const name = { app, channel: 'stable', canonicalVersion: '1.0.0' };
-      expect(
-        await ledger.controlServing({
-          scope: organizationId,
-          input: { ...name, transition: never },
-          actor: PUBLISHER,
-        }),
-      ).toEqual(unknown);
-      const none = await ledger.listReleases(organizationId, { ...filter, app });
-      expect(none).toEqual({ releases: [], total: 0 });
-    }
-    const all = await ledger.listReleases(organizationId, { ...filter, channel: 'stable' });
-    expect(all.total).toBe(0);
-    expect((await ledger.listApps(organizationId)).map(({ ref }) => ref)).toEqual([tenant.app]);
-    expect((await readStable(ledger, theirs)).revision).toBe(2);
-    const subjects = (await readAudit(ledger, tenant)).map(({ subject }) => subject);
-    expect(subjects.some((subject) => subject.includes(theirs.app))).toBe(false);
   });
 
   describe('audit', () => {

@@ -50,18 +50,6 @@ describe.skipIf(postgresUrl === '')('calls that PostgreSQL undoes', () => {
     expect([attempts, rows]).toEqual([2, [{ held: 2 }, { held: 2 }]]);
   });
 
-  it('what meets a newer state is done once more on it', async () => {
-    let attempts = 0;
-    await opened.database.transaction(async (sql) => {
-      attempts += 1;
-      await sql.runScript('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
-      await sql.query('SELECT held FROM places');
-      if (attempts === 1) await stranger.query(hold(1));
-      await sql.query(hold(1));
-    });
-    expect(attempts).toBe(2);
-  });
-
   it.each(['40P01', '40001'])('%s again and again is unavailable in the end', async (code) => {
     await opened.database.runScript(`
       CREATE SEQUENCE tries_${code};
