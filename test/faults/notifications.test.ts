@@ -1,6 +1,6 @@
 // Tests that notifications arrive whatever ends: each event at least once, under one id, in order
-// (docs/contract.md 30). That receivers which hang hold up no other is tested in test/notify/delivery-driver
-// .test.ts, and measured in test/timed/fair-notifications.test.ts.
+// (docs/contract.md 30). That receivers which hang hold up no other is tested in
+// test/notify/delivery-driver.test.ts, and measured in test/timed/fair-notifications.test.ts.
 
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

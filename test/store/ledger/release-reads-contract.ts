@@ -10,7 +10,6 @@ import {
   OPERATOR,
   publish,
   readAudit,
-  readStable,
   serve,
   tenantOfEach,
   UNKNOWN_NAMES,
