@@ -19,23 +19,34 @@ type Queue = {
   isFull?: boolean;
 };
 
+/** Releases that check-ins of the queue were offered. */
+const offers = new Set<unknown>();
+
 function devicesWith({ ageOfCheckIns, isInProcess, isFull = false }: Queue) {
+  offers.clear();
   return new EdgeDevices({
     ledger: {
       readLabels: unasked,
       readLabelChanges: unasked,
       recordFailures: unasked,
-      findReleaseApps: unasked,
+      findReleaseApps: async () =>
+        new Map([
+          ['rel_own', 'app'],
+          ['rel_other', 'another'],
+        ]),
     },
     queue: {
       streams: 1,
-      appendCheckIns: async () => (isFull ? 'full' : 'accepted'),
+      async appendCheckIns(pack) {
+        for (const { value } of pack.contexts) offers.add(value.offeredReleaseId);
+        return isFull ? 'full' : 'accepted';
+      },
       ageOfCheckIns,
     },
     isQueueInProcess: isInProcess,
     admission: { record: unasked },
     labels: { remember: unasked },
-    servedOf: async (_, appIds) => new Set(appIds),
+    servedOf: async (_, appIds) => new Set([...appIds].filter((id) => id !== 'another')),
   });
 }
 
@@ -55,10 +66,20 @@ describe('check-ins of an edge', () => {
     expect(ages).toEqual([]);
   });
 
-  it('are dropped where many devices share the id by mistake, as an older edge sends them', async () => {
-    const devices = devicesWith({ ageOfCheckIns: async () => 0, isInProcess: true });
+  it('are dropped of other apps, and where many devices share the id by mistake', async () => {
+    const devices = devicesWith({ ageOfCheckIns: unasked, isInProcess: false });
     const sent = ['a', 'undefined', '.', '{{device}}'].map((deviceId) => checkInOf(deviceId));
-    expect(await devices.take(null, sent)).toMatchObject({ accepted: 1, dropped: 3 });
+    const other = checkInOf('b', { appId: 'another' });
+    expect(await devices.take(null, [...sent, other])).toMatchObject({ accepted: 1, dropped: 4 });
+  });
+
+  it('lose the offers of other apps, which would be signals of those (§29.2)', async () => {
+    const devices = devicesWith({ ageOfCheckIns: unasked, isInProcess: false });
+    const sent = ['rel_own', 'rel_other', 'rel_none'].map((offeredReleaseId, index) =>
+      checkInOf(`d${index}`, { appId: 'app', offeredReleaseId }),
+    );
+    expect(await devices.take('org_1', sent)).toMatchObject({ accepted: 3, dropped: 0 });
+    expect(offers).toEqual(new Set(['rel_own', undefined]));
   });
 
   it('are refused if they are not recorded in time', async () => {

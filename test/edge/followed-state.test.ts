@@ -70,14 +70,6 @@ it('what was kept before there were names of records is of the record that has a
   expect(following(kept, index(3, [entry('stable', 5)]), kept).record).toBe('rec_1');
 });
 
-it('a newer epoch counts before revisions', () => {
-  const state = following(index(3, [entry('stable', 5)]));
-  expect(state.adopt(index(4, [entry('stable', 1)]))).toEqual([
-    { appRef: 'app', channel: 'stable', channelId: 'chn_stable', epoch: 4, revision: 1 },
-  ]);
-  expect(state.newestOf('chn_stable')).toEqual({ epoch: 4, revision: 1 });
-});
-
 it('only what is new is announced: changes, and first offers', () => {
   const state = following(index(0, [entry('stable', 5), entry('beta', 2)]));
   const told = { appRef: 'app', channel: 'beta', channelId: 'chn_beta', epoch: 0 };

@@ -62,48 +62,45 @@ function textsOf(body: Buffer): string[] {
   return texts;
 }
 
-it('batches go in their order, and are acknowledged once they were taken', async () => {
-  const batches = ['one', 'two', 'three'];
-  const taken: string[] = [];
-  const { allHandedOver, told } = furnish(batches, (texts) => taken.push(...texts));
-  await allHandedOver();
-  expect(taken).toEqual(['one', 'two', 'three']);
-  expect(told).toEqual({ accepted: 3, refused: 0, faults: 0 });
-});
+const away = () => new Unavailable('upstream', new Error('away'));
+const unknown = () => new RefusedByUpstream(404, 'not found');
 
-it('an upstream that is away gets the same again, one by one at first', async () => {
-  const batches = ['one', 'two'];
+it.each([
+  ['goes in its order, and is acknowledged once it was taken', [], [['one', 'two']], 0],
+  // One by one at first.
+  [
+    'is tried again where the upstream is away',
+    [away, away],
+    [['one', 'two'], ['one'], ['one'], ['two']],
+    2,
+  ],
+  [
+    'is not lost where the upstream does not know the call',
+    [unknown],
+    [['one', 'two'], ['one'], ['two']],
+    1,
+  ],
+])('what waits %s', async (_, failures, expected, faults) => {
   const tries: string[][] = [];
-  const { allHandedOver, told } = furnish(batches, (texts) => {
+  const { allHandedOver, told } = furnish(['one', 'two'], (texts) => {
     tries.push([...texts]);
-    if (tries.length < 3) throw new Unavailable('upstream', new Error('away'));
+    const failure = failures[tries.length - 1];
+    if (failure !== undefined) throw failure();
   });
   await allHandedOver();
-  expect(tries).toEqual([['one', 'two'], ['one'], ['one'], ['two']]);
-  expect(told).toEqual({ accepted: 2, refused: 0, faults: 2 });
+  expect(tries).toEqual(expected);
+  expect(told).toEqual({ accepted: 2, refused: 0, faults });
 });
 
 it('a batch that the upstream can never take is dropped and told, the others are not', async () => {
-  const batches = ['one', 'bad', 'three'];
   const taken: string[] = [];
-  const { allHandedOver, told } = furnish(batches, (texts) => {
+  const { allHandedOver, told } = furnish(['one', 'bad', 'three'], (texts) => {
     if (texts.includes('bad')) throw new RefusedByUpstream(400, 'malformed');
     taken.push(...texts);
   });
   await allHandedOver();
   expect(taken).toEqual(['one', 'three']);
   expect(told).toEqual({ accepted: 2, refused: 1, faults: 0 });
-});
-
-it('an upstream that does not know the call loses nothing', async () => {
-  const batches = ['one'];
-  let tries = 0;
-  const { allHandedOver, told } = furnish(batches, () => {
-    tries += 1;
-    if (tries === 1) throw new RefusedByUpstream(404, 'not found');
-  });
-  await allHandedOver();
-  expect(told).toEqual({ accepted: 1, refused: 0, faults: 1 });
 });
 
 afterEach(() => void vi.useRealTimers());

@@ -13,16 +13,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/**
- * Asks by way of the guard, as an edge that follows a record; the answer takes `tookMs`, and the token is
- * valid for `calls` look-ups.
- */
-async function ask(
-  tookMs: number,
-  calls: number,
-  answer: typeof TIME | undefined,
-  record?: string,
-) {
+/** Asks by way of the guard; the answer takes `tookMs`, and the token is valid for `calls` look-ups. */
+async function ask(tookMs: number, calls: number, answer: typeof TIME | undefined) {
   vi.useFakeTimers({ toFake: ['performance'] });
   const signed: unknown[] = [];
   let asked = 0;
@@ -38,9 +30,8 @@ async function ask(
     } as unknown as Parameters<typeof createEdgeGuard>[0]['signer'],
     record: async () => 'rec_1',
   });
-  const named: [string, string][] = record === undefined ? [] : [['sluice-record', record]];
   const exchange = {
-    headers: new Map([['sluice-nonce', 'n'.repeat(16)], ...named]),
+    headers: new Map([['sluice-nonce', 'n'.repeat(16)]]),
     notes: { add: () => undefined },
   } as unknown as Exchange;
   const { status } = await guard(async () => {
@@ -58,11 +49,4 @@ it.each([
   ['a stranger gets nothing', 0, 0, TIME, { status: 401, signed: 0, asked: 1 }],
 ] as const)('%s (§29.2, §29.3)', async (_, tookMs, calls, answer, expected) => {
   expect(await ask(tookMs, calls, answer)).toEqual(expected);
-});
-
-it.each([
-  ['that follows the record of the service is answered', 'rec_1', 200],
-  ['that follows another record is turned away, by a signed answer', 'rec_2', 409],
-])('an edge %s (§29.10)', async (_, record, status) => {
-  expect(await ask(0, 9, TIME, record)).toEqual({ status, signed: 1, asked: 1 });
 });
