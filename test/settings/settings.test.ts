@@ -12,6 +12,7 @@ import {
   readClientConfig,
   readConfig,
 } from '../../src/settings/settings.ts';
+import { readDocument } from '../docs/document.ts';
 
 describe('readConfig', () => {
   it('has a default for every variable (Environment)', () => {
@@ -51,24 +52,9 @@ describe('readConfig', () => {
       files: {},
     };
     expect(readConfig({})).toEqual(defaults);
-    const names = ['HOST', 'PORT', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'ADMIN_TOKEN'];
-    const more = [
-      ...['SECRET_KEY', 'ORGANIZATIONS_BY', 'PUBLIC_URL', 'WORKERS', 'TRUST_PROXY', 'LOG_LEVEL'],
-      ...['READY_MAX_UNCONFIRMED_SECONDS', 'DRAIN_SECONDS', 'REDIS_PREFIX', 'HTTP_ENGINE'],
-      ...['DATABASE_POOL', 'ACCESS_LOG'],
-      ...['ADMIN_LISTEN', 'ADMIN_URL'],
-      ...['NEW_DEVICES_PER_ADDRESS_PER_MINUTE', 'NEW_DEVICES_PER_APP_PER_MINUTE'],
-      ...['ADMIN_TOKEN_FILE', 'SECRET_KEY_FILE', 'DATABASE_URL_FILE', 'REDIS_URL_FILE'],
-      ...['NOTIFY_PRIVATE', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM'],
-      ...['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_CLIENT_SECRET_FILE'],
-      ...['OIDC_NAME', 'OIDC_SCOPES', 'OIDC_GROUPS_CLAIM', 'OIDC_ROLES', 'PASSWORD_SIGN_IN'],
-      ...['EDGE_UPSTREAM', 'EDGE_TOKEN', 'EDGE_TOKEN_FILE', 'EDGE_JOURNAL_MB'],
-    ];
-    const retention = [
-      ...['DEVICE_RETENTION_DAYS', 'ADOPTION_RETENTION_DAYS', 'AUDIT_DAYS'],
-      ...['DEVICE_FRESHNESS_SECONDS', 'DEVICE_HISTORY'],
-    ];
-    const empty = Object.fromEntries([...names, ...more, ...retention].map((name) => [name, '']));
+    const names = readDocument('docs/operating/settings.md').text.match(/(?<=`)[A-Z][A-Z_]+(?=`)/g);
+    expect(names).toContain('EDGE_TOKEN_FILE');
+    const empty = Object.fromEntries(names?.map((name) => [name, '']) ?? []);
     expect(readConfig(empty)).toEqual(defaults);
   });
 
@@ -169,26 +155,9 @@ describe('readConfig', () => {
     }
   });
 
-  it.each([
-    ['0', 0],
-    ['65535', 65_535],
-    [' 80 ', 80],
-    ['0080', 80],
-  ])('PORT=%j is %d (Environment)', (text, port) => {
-    expect(readConfig({ PORT: text }).port).toBe(port);
-  });
-
-  it('the message is one line that begins with the variable and never quotes a secret (Environment)', () => {
-    const wrong = {
-      DATABASE_URL: 'postgres//u:s3cret@h',
-      REDIS_URL: 'redis//:s3cret@h',
-      ADMIN_TOKEN: 's3cret with\nspaces',
-    };
-    for (const [name, value] of Object.entries(wrong)) {
-      expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
-      expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name}: [^\\n]+$`));
-      expect(() => readConfig({ [name]: value })).not.toThrow(/s3cret/);
-    }
+  it('PORT may have spaces around it and zeros before it (Environment)', () => {
+    const ports = ['0', '65535', ' 80 ', '0080'].map((PORT) => readConfig({ PORT }).port);
+    expect(ports).toEqual([0, 65_535, 80, 80]);
   });
 
   describe.each(['ADMIN_TOKEN', 'SECRET_KEY'])('%s', (name) => {
@@ -337,10 +306,8 @@ describe('readConfig', () => {
   });
 
   it.each([
-    ['127.0.0.1:9090', '127.0.0.1', 9090],
     [' [::1]:0 ', '::1', 0],
     ['ops.internal:8080', 'ops.internal', 8080],
-    ['10.0.0.1:8080', '10.0.0.1', 8080],
   ])('ADMIN_LISTEN=%j is host %s and port %d (Environment)', (text, host, port) => {
     expect(readConfig({ ADMIN_LISTEN: text }).adminListen).toEqual({ host, port });
   });
@@ -357,25 +324,14 @@ describe('readConfig', () => {
     expect(urlOf({ PUBLIC_URL, ADMIN_LISTEN, ADMIN_URL })).toBe('https://ops.example.com');
   });
 
-  it('a PUBLIC_URL in ASCII stays as it is written (Environment)', () => {
-    const { publicUrl } = readConfig({ PUBLIC_URL: 'https://Updates.Example.com:443/a%2Fb' });
-    expect(publicUrl).toBe('https://Updates.Example.com:443/a%2Fb');
-  });
-
-  it('PUBLIC_URL and ADMIN_URL become ASCII, as they stand in headers (Environment)', () => {
-    const given = {
-      PUBLIC_URL: 'https://größe.example/über/',
-      ADMIN_URL: 'https://a.example/日本',
-    };
-    const config = readConfig(given);
-    expect(config.publicUrl).toBe('https://xn--gre-6ka8i.example/%C3%BCber');
-    expect(config.adminUrl).toBe('https://a.example/%E6%97%A5%E6%9C%AC');
-  });
-
-  it('PUBLIC_URL loses the slashes at its end (Environment)', () => {
-    expect(readConfig({ PUBLIC_URL: 'https://a.example/b//' }).publicUrl).toBe(
-      'https://a.example/b',
-    );
+  it.each([
+    ['https://Updates.Example.com:443/a%2Fb', 'https://Updates.Example.com:443/a%2Fb'],
+    ['https://größe.example/über/', 'https://xn--gre-6ka8i.example/%C3%BCber'],
+    ['https://a.example/日本', 'https://a.example/%E6%97%A5%E6%9C%AC'],
+    ['https://a.example/b//', 'https://a.example/b'],
+  ])('PUBLIC_URL and ADMIN_URL of %s stand in headers as %s (Environment)', (given, told) => {
+    const { publicUrl, adminUrl } = readConfig({ PUBLIC_URL: given, ADMIN_URL: given });
+    expect([publicUrl, adminUrl]).toEqual([told, told]);
   });
 });
 
@@ -412,15 +368,8 @@ describe('readClientConfig', () => {
   );
 });
 
-describe('reachableHost', () => {
-  it('puts IPv6 into brackets and calls no wildcard', () => {
-    const hosts = ['0.0.0.0', '::', '::1', 'localhost', '10.0.0.1'];
-    expect(hosts.map(reachableHost)).toEqual([
-      '127.0.0.1',
-      '[::1]',
-      '[::1]',
-      'localhost',
-      '10.0.0.1',
-    ]);
-  });
+it('a host that is called has brackets around IPv6, and is no wildcard', () => {
+  const hosts = ['0.0.0.0', '::', '::1', 'localhost', '10.0.0.1'];
+  const called = ['127.0.0.1', '[::1]', '[::1]', 'localhost', '10.0.0.1'];
+  expect(hosts.map(reachableHost)).toEqual(called);
 });

@@ -36,36 +36,33 @@ const COST = expect.stringMatching(
 );
 const ALONE = { httpEngine: 'auto', workers: 1 } as const;
 
-describe('HTTP_ENGINE', () => {
-  it('uws where its binary does not load is refused in one line, with the remedy', async () => {
-    const refused = chooseHttpEngine({ ...ALONE, httpEngine: 'uws' }, loaderWithout(true));
-    await expect(refused).rejects.toThrow(ConfigError);
-    await expect(refused).rejects.toThrow(
-      /^HTTP_ENGINE: uWebSockets\.js has no binary for Node [^\n]+: take Node 22 [^\n]+ HTTP_ENGINE=auto$/,
-    );
-  });
-
-  it('auto takes what there is', async () => {
-    expect((await chooseHttpEngine(ALONE, loaderWithout(false))).name).toBe('node');
-    expect((await chooseHttpEngine(ALONE, loadFast)).name).toBe('uws');
+it.each([
+  [
+    'HTTP_ENGINE=uws where its binary does not load',
+    { ...ALONE, httpEngine: 'uws' },
+    /^HTTP_ENGINE: uWebSockets\.js has no binary for Node [^\n]+: take Node 22 [^\n]+ HTTP_ENGINE=auto$/,
+  ],
+  [
+    'WORKERS above 1 where the engine cannot share a port',
+    { ...ALONE, workers: 2 },
+    /^WORKERS: more than 1 needs [^\n]+ take Node 22\.12 or later on Linux, or WORKERS=1 and several nodes/,
+  ],
+] as const)('%s is refused in one line, with the remedy; so says the doctor', async (...row) => {
+  const [, settings, words] = row;
+  const refused = chooseHttpEngine(settings, loaderWithout(false));
+  await expect(refused).rejects.toThrow(ConfigError);
+  await expect(refused).rejects.toThrow(words);
+  expect(await examineHttpEngine(settings, loaderWithout(false))).toEqual({
+    ...{ name: 'http-engine', ok: false, message: expect.stringMatching(words) },
   });
 });
 
-describe('WORKERS above 1', () => {
-  const several = { ...ALONE, workers: 2 };
-
-  it('is refused in one line where the engine cannot share a port, with the remedy', async () => {
-    const refused = chooseHttpEngine(several, loaderWithout(false));
-    await expect(refused).rejects.toThrow(ConfigError);
-    await expect(refused).rejects.toThrow(
-      /^WORKERS: more than 1 needs [^\n]+ take Node 22\.12 or later on Linux, or WORKERS=1 and several nodes/,
-    );
-  });
-
-  it('is taken where it can', async () => {
-    expect((await chooseHttpEngine(several, loaderWithout(true))).name).toBe('node');
-    expect((await chooseHttpEngine(several, loadFast)).name).toBe('uws');
-  });
+it('HTTP_ENGINE=auto takes what there is, also for several workers where it can', async () => {
+  expect((await chooseHttpEngine(ALONE, loaderWithout(false))).name).toBe('node');
+  for (const settings of [ALONE, { ...ALONE, workers: 2 }]) {
+    expect((await chooseHttpEngine(settings, loaderWithout(true))).name).toBe('node');
+    expect((await chooseHttpEngine(settings, loadFast)).name).toBe('uws');
+  }
 });
 
 describe('what is said of the engine', () => {
@@ -104,16 +101,4 @@ describe('what is said of the engine', () => {
       ]);
     },
   );
-
-  it('the doctor finds what a start would refuse', async () => {
-    const load = loaderWithout(false);
-    expect(await examineHttpEngine({ ...ALONE, httpEngine: 'uws' }, load)).toEqual({
-      ...{ name: 'http-engine', ok: false },
-      message: expect.stringMatching(/^HTTP_ENGINE: /),
-    });
-    expect(await examineHttpEngine({ ...ALONE, workers: 2 }, load)).toEqual({
-      ...{ name: 'http-engine', ok: false },
-      message: expect.stringMatching(/^WORKERS: /),
-    });
-  });
 });
