@@ -31,8 +31,8 @@ export const AREAS: readonly Area[] = [
     language: 'code',
     suites: [
       'access',
-      ...service('console-session', 'second-factor', 'passkeys', 'oidc-sign-in', 'authentication'),
-      ...service('console-invitations', 'narrowed-keys', 'people-rights', 'own-sessions'),
+      ...service('sign-in', 'passkeys', 'oidc-sign-in', 'authentication', 'password-reset'),
+      ...service('console-invitations', 'narrowed-keys', 'console-rights', 'own-sessions'),
     ],
   },
   {
@@ -89,10 +89,10 @@ export const AREAS: readonly Area[] = [
     language: 'code',
     suites: [
       'http',
-      ...service('bad-input', 'update-check-request', 'feed', 'console-files', 'console-roles'),
+      ...service('bad-input', 'update-check-request', 'feed', 'console-files', 'console-rights'),
       ...service('narrowed-keys', 'list-releases', 'console-data', 'updater-bad-input', 'openapi'),
       ...service('updaters'),
-      ...service('app-archive', 'console-api', 'people-rights', 'late-body'),
+      ...service('app-archive', 'console-api', 'late-body'),
     ],
   },
   {

@@ -1,6 +1,6 @@
 // A viewer at the console: comes in by an owner's link, is offered no change on any page, and finds the
 // controls in place once the role is raised. That the service refuses every write of a viewer is in
-// test/service/console-roles.test.ts.
+// test/service/console-rights.test.ts.
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
