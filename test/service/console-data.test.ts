@@ -1,9 +1,10 @@
 // Tests what the console reads and does with releases, as a publisher's browser asks for it, also with
-// hostile names, notes, labels and device ids.
+// hostile names, notes, labels and device ids. Who may call what is in console-rights.test.ts.
 
-import { beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { expectError } from '../support/expect-error.ts';
 import { member, type Person } from '../support/person.ts';
+import { auditOf, type Json } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   ARTIFACT,
@@ -16,8 +17,6 @@ import {
   report,
   type Tenant,
 } from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
 
 /** Text that shows other text in another order; devices and notes may have it, names may not. */
 const REVERSING = '\u202eright to left';
@@ -40,17 +39,22 @@ serviceSuite('the console', (node) => {
     publisher = await member(node, tenant.org, 'publisher');
   });
 
-  async function read(path: string, person = publisher): Promise<Fields> {
-    const answer = await person.call('GET', path);
+  async function read(path: string): Promise<Json> {
+    const answer = await publisher.call('GET', path);
     expect(answer.status, `${path} ${answer.text}`).toBe(200);
     return answer.body ?? {};
   }
 
-  const on = (more: Fields = {}): Fields => ({ app: tenant.app, channel: 'stable', ...more });
+  const named = (version: string, more: Json = {}): Json => ({
+    ...{ app: tenant.app, channel: 'stable', version, ...more },
+  });
+  const steer = (version: string, change: Json) =>
+    publisher.call('PATCH', 'releases', named(version, change));
 
   it('publishes and steers a release as the management API does, with the same refusals', async () => {
     const version = '3.0.0';
-    const body = on({ version, rollout: 40, notes: '# New\n\n<b>bold</b>', artifacts: [ARTIFACT] });
+    const notes = '# New\n\n<b>bold</b>';
+    const body = named(version, { rollout: 40, notes, artifacts: [ARTIFACT] });
     const published = await publisher.call('POST', 'releases', body);
     expect([published.status, published.body]).toMatchObject([
       201,
@@ -60,51 +64,90 @@ serviceSuite('the console', (node) => {
     const viaKey = await manage(node, tenant, 'POST', 'releases', body);
     expect([again.status, again.body]).toEqual([viaKey.status, viaKey.body]);
     expect(again.status).toBe(409);
-    const shown = await read(`release?app=${tenant.app}&channel=stable&version=v3`);
-    expect(shown.release).toMatchObject({
-      notes: '# New\n\n<b>bold</b>',
+    const one = `release?app=${tenant.app}&channel=stable&version=v3`;
+    expect((await read(one)).release).toMatchObject({
       // The page has headings of its own above them.
-      notesHtml: '<h3>New</h3>\n<p>&lt;b&gt;bold&lt;/b&gt;</p>',
+      ...{ notes, notesHtml: '<h3>New</h3>\n<p>&lt;b&gt;bold&lt;/b&gt;</p>' },
     });
     for (let count = 0; ; count++) {
       const { status } = await check(node, tenant, '1.0.0', { device: `offer-${count}` });
       if (status === 200) break;
     }
-    const lowered = await publisher.call('PATCH', 'releases', on({ version, rollout: 10 }));
-    expect([lowered.status, String(lowered.body?.error)]).toEqual([
-      422,
-      expect.stringContaining('already offered at 40%'),
-    ]);
-    const raised = await publisher.call('PATCH', 'releases', on({ version, rollout: 60 }));
+    const lowered = await steer(version, { rollout: 10 });
+    expectError(lowered, 422, expect.stringContaining('already offered at 40%'));
+    const raised = await steer(version, { rollout: 60 });
     expect(raised.body).toMatchObject({ release: { version, rolloutPct: 60 } });
-    const { history } = await read(`release?app=${tenant.app}&channel=stable&version=${version}`);
-    expect(history).toMatchObject([
-      { actor: `account:${publisher.email}`, action: 'release.serve' },
-      { actor: `account:${publisher.email}`, action: 'release.publish' },
+    const actor = `account:${publisher.email}`;
+    expect((await read(one)).history).toMatchObject([
+      ...[
+        { actor, action: 'release.serve' },
+        { actor, action: 'release.publish' },
+      ],
     ]);
-    const rolledBack = on({ version, status: 'rolled_back' });
-    expect((await publisher.call('PATCH', 'releases', rolledBack)).status).toBe(200);
-    const back = await publisher.call('PATCH', 'releases', on({ version, status: 'published' }));
-    expect([back.status, back.body]).toEqual([
-      409,
-      { error: 'A rolled-back release cannot be re-served' },
+    expect((await steer(version, { status: 'rolled_back' })).status).toBe(200);
+    const back = await steer(version, { status: 'published' });
+    expectError(back, 409, 'A rolled-back release cannot be re-served');
+  });
+
+  it('rehearses, promotes and withdraws; the withdrawal keeps its reason in the audit (§23)', async () => {
+    const artifacts = [{ platform: 'widnows' }];
+    const rehearse = (more: Json) =>
+      publisher.call('POST', 'releases/rehearse', named('4.0.0', more));
+    const rehearsed = await rehearse({ artifacts });
+    expect([rehearsed.status, rehearsed.body]).toMatchObject([
+      200,
+      {
+        release: { version: '4.0.0', channel: 'stable' },
+        effect: { devices: 0, gain: 0, lose: 0 },
+      },
+    ]);
+    expect(rehearsed.body?.findings).toContainEqual(
+      expect.objectContaining({ path: 'artifacts.0.platform', message: expect.any(String) }),
+    );
+    // It was not published.
+    expect((await publish(node, tenant, '4.0.0')).status).toBe(201);
+    expectError(await rehearse({}), 409, 'Version already exists on this app and channel');
+    expectError(await rehearse({ version: undefined }), 400, 'version: Required');
+    expectError(await rehearse({ more: 1 }), 400, 'more: Unrecognized key');
+    const promotion = { app: tenant.app, version: '4.0.0', from: 'stable', to: 'beta' };
+    const promoted = await publisher.call('POST', 'releases/promote', promotion);
+    expect([promoted.status, promoted.body]).toEqual([
+      201,
+      { release: expect.objectContaining({ channel: 'beta', version: '4.0.0' }) },
+    ]);
+    const name = { app: tenant.app, channel: 'beta', version: '4.0.0' };
+    const withdraw = (more: Json) => publisher.call('DELETE', 'releases', { ...name, ...more });
+    const withdrawn = await withdraw({ reason: 'wrong file' });
+    expect([withdrawn.status, withdrawn.body]).toEqual([200, { release: name }]);
+    expect((await withdraw({})).status).toBe(404);
+    expect((await check(node, tenant, '0.9.0')).status).toBe(200);
+    expect((await withdraw({ channel: 'stable' })).status).toBe(409);
+    expect(await auditOf(node, tenant, 'limit=2')).toMatchObject([
+      {
+        ...{ action: 'release.withdraw', reason: 'wrong file', after: null },
+        before: { notes: expect.any(String), artifacts: [{ url: expect.stringMatching(/^http/) }] },
+      },
+      { action: 'release.promote' },
     ]);
   });
 
-  it.each([
-    ['releases', {}, /^app: Required$/],
-    ['releases', { app: 'a', channel: 'c', version: 'x' }, /^version: Invalid version$/],
-    ['releases', { app: 'a', channel: 'c', version: '1', more: 1 }, /^more: Unrecognized key$/],
-  ])('POST %s with %j is 400 that names the field', async (path, body, message) => {
-    const answer = await publisher.call('POST', path, body);
-    expect(answer.status).toBe(400);
-    expect(String(answer.body?.error)).toMatch(message);
+  it('a change that is meant for another state is refused in words, and of many who saw the same one is right', async () => {
+    await publish(node, tenant, '5.0.0', { rollout: 10 });
+    const seen = { status: 'published', rolloutPct: 10 };
+    expect((await steer('5.0.0', { status: 'paused', seen })).status).toBe(200);
+    const other = await steer('5.0.0', { rollout: 50, seen });
+    expectError(other, 409, 'Somebody changed this release meanwhile: it is paused, at 10 %');
+    const wrong = await steer('5.0.0', { rollout: 60, seen: { status: 'paused' } });
+    expectError(wrong, 400, 'seen.rolloutPct: Required');
+    const now = { ...seen, status: 'paused' };
+    const answers = await Promise.all(
+      [60, 70, 80, 90].map((rollout) => steer('5.0.0', { rollout, seen: now })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
   });
 
   it.each([
     ['apps', 'org'],
-    ['releases?app=a', 'channel'],
-    ['releases?app=a&channel=c&page=0', 'page'],
     ['releases?app=a&channel=c&perPage=101', 'perPage'],
     ['release?app=a&channel=c&version=x', 'version'],
     ['adoption?app=a&step=year', 'step'],
@@ -113,12 +156,9 @@ serviceSuite('the console', (node) => {
     ['devices?app=a&signal=failed', 'channel'],
     ['devices?app=a&channel=c&signal=failed', 'release'],
     ['devices?app=a&channel=c&signal=failed&release=1.0.0&after=x', 'after'],
-    ['audit?org=o&limit=0', 'limit'],
-    ['members', 'org'],
   ])('GET %s is 400 that names %s', async (path, field) => {
     const answer = await publisher.call('GET', path);
-    expect(answer.status).toBe(400);
-    expect(String(answer.body?.error).startsWith(`${field}: `), answer.text).toBe(true);
+    expectError(answer, 400, expect.stringMatching(`^${field}: `));
   });
 
   it('reads hours of the last month only', async () => {
@@ -131,10 +171,7 @@ serviceSuite('the console', (node) => {
   it('gives hostile texts back as they are, as JSON and as nothing else', async () => {
     const owner = await member(node, tenant.org, 'owner');
     const devices = HOSTILE.map((text) => ({
-      deviceId: text,
-      version: '1.0.0',
-      platform: 'linux',
-      channel: 'stable',
+      ...{ deviceId: text, version: '1.0.0', platform: 'linux', channel: 'stable' },
       labels: Object.fromEntries([
         ['note', text],
         [text, 'x'],
@@ -144,12 +181,9 @@ serviceSuite('the console', (node) => {
     const nameable = HOSTILE.filter((text) => text !== REVERSING);
     for (const [index, text] of HOSTILE.entries()) {
       const expected = nameable.includes(text) ? 201 : 400;
-      const named = await owner.call('POST', 'apps', {
-        org: tenant.org,
-        ref: `hostile-${randomId()}`,
-        name: text,
-      });
-      expect(named.status).toBe(expected);
+      const app = { org: tenant.org, ref: `hostile-${randomId()}`, name: text };
+      const made = await owner.call('POST', 'apps', app);
+      expect([made.status, made.body?.name ?? text]).toEqual([expected, text]);
       const key = await owner.call('POST', 'keys', { org: tenant.org, name: text });
       expect(key.status).toBe(expected);
       const version = `0.0.${index + 1}`;
@@ -163,85 +197,62 @@ serviceSuite('the console', (node) => {
       expect(notes).toBe(text);
       expect(notesHtml).not.toMatch(/<(?:script|img|title)/i);
     }
-    const { apps } = await read(`apps?org=${tenant.org}`);
-    const names = (apps as { name: string }[]).map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(nameable));
     const { keys } = await read(`labels?app=${tenant.app}`);
-    const shown = (keys as { key: string; values: { value: string }[] }[]).map(({ key }) => key);
+    const shown = (keys as { key: string }[]).map(({ key }) => key);
     expect(shown).toEqual(expect.arrayContaining(HOSTILE));
     const search = encodeURIComponent("'; DROP TABLE accounts; --%_\\");
-    expect(await read(`audit?org=${tenant.org}&subject=${search}`)).toEqual({
-      entries: [],
-      next: null,
-    });
+    const found = await read(`audit?org=${tenant.org}&subject=${search}`);
+    expect(found).toEqual({ entries: [], next: null });
   });
 
-  describe('the decision about a device', () => {
-    it('is the one it gets, explained, and leaves no trace', async () => {
-      const mine = await createTenant(node);
-      const person = await member(node, mine.org, 'viewer');
-      await publish(node, mine, '1.0.0');
-      await publish(node, mine, '1.1.0', { artifacts: [{ platform: 'windows' }] });
-      const targets = { matchLabels: { ring: ['beta'] }, matchExpressions: [] };
-      await publish(node, mine, '1.2.0', { targets });
-      await publish(node, mine, '1.3.0', { status: 'paused' });
-      const device = { deviceId: 'd 1/+&', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
-      await report(node, mine, [{ ...device, channel: 'stable', labels: { ring: 'all' } }]);
-      const path = `decision?app=${mine.app}&deviceId=${encodeURIComponent('d 1/+&')}`;
-      const decision = await read(path, person);
-      expect(decision).toMatchObject({
-        device: { deviceId: 'd 1/+&', labels: { ring: 'all' } },
-        offer: { version: '1.0.0', updateMode: 'optional' },
-        reason: 'offered',
-        considered: 4,
-        candidates: [
-          { version: '1.3.0', verdict: 'paused' },
-          { version: '1.2.0', verdict: 'not-targeted', detail: expect.stringContaining('ring') },
-          { version: '1.1.0', verdict: 'no-artifact' },
-          { version: '1.0.0', verdict: 'offered', threshold: 10_000, bucket: expect.any(Number) },
-        ],
-        current: { version: '0.9.0', status: null },
-      });
-      // The rollout of an offered release could not be lowered any more.
-      const lowered = { app: mine.app, channel: 'stable', version: '1.0.0', rollout: 1 };
-      expect((await admin(node, 'PATCH', 'releases', lowered)).status).toBe(200);
-      const real = await check(node, mine, '0.9.0', { device: 'd 1/+&' });
-      expect((await read(path, person)).offer === null).toBe(real.status === 204);
-      const beta = await read(`${path}&channel=beta`, person);
-      expect([beta.reason, beta.candidates]).toEqual(['up-to-date', []]);
-      const unknown = await person.call('GET', `decision?app=${mine.app}&deviceId=nobody`);
-      expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
-      const nowhere = await person.call('GET', `${path}&channel=nowhere`);
-      expect([nowhere.status, nowhere.body]).toEqual([404, { error: 'Unknown channel' }]);
-    });
-
-    it('explains the way back from a release that was rolled back', async () => {
-      const mine = await createTenant(node);
-      for (const version of ['1.0.0', '2.0.0']) await publish(node, mine, version);
-      const device = { deviceId: 'd', version: '2.0.0', platform: 'linux', arch: 'x86_64' };
-      await report(node, mine, [{ ...device, channel: 'stable' }]);
-      const rolled = { app: mine.app, channel: 'stable', version: '2.0.0', status: 'rolled_back' };
-      await admin(node, 'PATCH', 'releases', rolled);
-      const { body } = await admin(node, 'GET', `decision?app=${mine.app}&deviceId=d`);
-      expect(body).toMatchObject({
-        offer: { version: '1.0.0', allowDowngrade: true },
-        candidates: [{ version: '1.0.0', verdict: 'offered' }],
-        current: { version: '2.0.0', status: 'rolled_back' },
-      });
-    });
-  });
-
-  it('shows when a key was last used, soon after', async () => {
+  it('explains the decision about a device as it gets it, also the way back, and leaves no trace', async () => {
     const mine = await createTenant(node);
-    const keyOf = async () => {
-      const { body } = await admin(node, 'GET', `keys?org=${mine.org}`);
-      return ((body?.keys ?? []) as { lastUsedAt: string | null }[])[0];
-    };
-    expect(await keyOf()).toMatchObject({ lastUsedAt: null, createdBy: 'admin-token' });
-    expect((await manage(node, mine, 'GET', 'apps')).status).toBe(200);
-    await eventually('the use is written', async () => (await keyOf())?.lastUsedAt !== null);
-    const first = await keyOf();
-    await manage(node, mine, 'GET', 'apps');
-    expect(await keyOf()).toEqual(first);
+    await publish(node, mine, '1.0.0');
+    await publish(node, mine, '1.1.0', { artifacts: [{ platform: 'windows' }] });
+    const targets = { matchLabels: { ring: ['beta'] }, matchExpressions: [] };
+    await publish(node, mine, '1.2.0', { targets });
+    await publish(node, mine, '1.3.0', { status: 'paused' });
+    const device = { deviceId: 'd 1/+&', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
+    const sent = { ...device, channel: 'stable', labels: { ring: 'all' } };
+    await report(node, mine, [sent, { ...sent, deviceId: 'back', version: '2.0.0' }]);
+    const decide = (query: string) => admin(node, 'GET', `decision?app=${mine.app}&${query}`);
+    const id = `deviceId=${encodeURIComponent(device.deviceId)}`;
+    expect((await decide(id)).body).toMatchObject({
+      device: { deviceId: 'd 1/+&', labels: { ring: 'all' } },
+      ...{ offer: { version: '1.0.0', updateMode: 'optional' }, reason: 'offered', considered: 4 },
+      candidates: [
+        { version: '1.3.0', verdict: 'paused' },
+        { version: '1.2.0', verdict: 'not-targeted', detail: expect.stringContaining('ring') },
+        { version: '1.1.0', verdict: 'no-artifact' },
+        { version: '1.0.0', verdict: 'offered', threshold: 10_000, bucket: expect.any(Number) },
+      ],
+      current: { version: '0.9.0', status: null },
+    });
+    // The rollout of an offered release could not be lowered any more.
+    const lowered = { app: mine.app, channel: 'stable', version: '1.0.0', rollout: 1 };
+    expect((await admin(node, 'PATCH', 'releases', lowered)).status).toBe(200);
+    const real = await check(node, mine, '0.9.0', { device: device.deviceId });
+    const { body } = await decide(id);
+    expect(body?.offer === null).toBe(real.status === 204);
+    const beta = (await decide(`${id}&channel=beta`)).body;
+    expect([beta?.reason, beta?.candidates]).toEqual(['up-to-date', []]);
+    expectError(await decide('deviceId=nobody'), 404, 'Unknown device');
+    expectError(await decide(`${id}&channel=nowhere`), 404, 'Unknown channel');
+    await publish(node, mine, '2.0.0');
+    for (const [version, change] of [
+      ['1.0.0', { rollout: 100 }],
+      ['2.0.0', { status: 'rolled_back' }],
+    ] as const) {
+      await admin(node, 'PATCH', 'releases', {
+        ...lowered,
+        rollout: undefined,
+        version,
+        ...change,
+      });
+    }
+    expect((await decide('deviceId=back')).body).toMatchObject({
+      offer: { version: '1.0.0', allowDowngrade: true },
+      current: { version: '2.0.0', status: 'rolled_back' },
+    });
   });
 });
