@@ -6,16 +6,11 @@ import type { Role } from '../../../src/contract/resource.ts';
 import type { Arrival, Entered, Identity } from '../../../src/store/account-ledger.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
-import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPENED, OPERATOR } from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
+import { invite, LATER, NOW, newSession, unique } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const NOW = iso(START);
-const LATER = iso(START + 86_400_000);
 const ISSUER = 'https://id.example';
-
-let count = 0;
-const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
 export function describeIdentities({ database, ledger }: LedgerUnderTest): void {
   function anArrival(organization?: string, role: Role = 'viewer'): Arrival & { email: string } {
@@ -65,20 +60,21 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     expect(await ledger.enterByIdentity(without, NOW)).toEqual(fail('unknownAccount'));
   });
 
+  async function setPassword(email: string): Promise<void> {
+    const link = { tokenHash: unique('link'), at: NOW, expiresAt: LATER };
+    expectValue(await ledger.createAccountLink('reset', { email }, link, OPERATOR));
+    expectValue(await ledger.usePasswordReset(link.tokenHash, 'hash', NOW));
+  }
+
   test('a link to a new password leaves nobody else a way into an account without a membership', async () => {
     const { organizationId } = await createTenant(ledger);
-    const reset = async (arrival: ReturnType<typeof anArrival>) => {
-      const { email } = arrival;
+    const [alone, ofMember] = [anArrival(), anArrival(organizationId)];
+    for (const arrival of [alone, ofMember]) {
       await enter(arrival);
-      const tokenHash = unique('token');
-      const link = { tokenHash, at: NOW, expiresAt: LATER };
-      expectValue(await ledger.createAccountLink('reset', { email }, link, OPERATOR));
-      expectValue(await ledger.usePasswordReset(tokenHash, 'hash', NOW));
-      return ledger.enterByIdentity(arrival, NOW);
-    };
-    expect(await reset(anArrival())).toEqual(fail('accountKnown'));
-    const ofMember = anArrival(organizationId);
-    expect(await reset(ofMember)).toMatchObject({ account: { email: ofMember.email } });
+      await setPassword(arrival.email);
+    }
+    expect(await ledger.enterByIdentity(alone, NOW)).toEqual(fail('accountKnown'));
+    expect((await enter(ofMember)).account).toMatchObject({ email: ofMember.email });
   });
 
   const unverified = (arrival: ReturnType<typeof anArrival>) => ({
@@ -91,16 +87,6 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     name: 'Olga herself',
   });
 
-  async function invite(organizationId: string, email: string): Promise<void> {
-    const invitation = { organizationId, email, role: 'viewer' as const, at: NOW };
-    const created = {
-      ...invitation,
-      tokenHash: unique('invitation-of-identity'),
-      expiresAt: LATER,
-    };
-    expectValue(await ledger.createInvitation(created, OPERATOR));
-  }
-
   test('an unverified address makes an account only where a group or an invitation is there for it (§31.11)', async () => {
     const { organizationId } = await createTenant(ledger);
     const nothing = unverified(anArrival());
@@ -111,7 +97,7 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     }
     const ofGroup = await enter(unverified(anArrival(organizationId)));
     expect(await roleOf(ofGroup, organizationId)).toBe('viewer');
-    await invite(organizationId, nothing.email);
+    await invite(ledger, organizationId, nothing.email);
     expect(await ledger.enterByIdentity(nothing, LATER)).toEqual(fail('unknownAccount'));
     expect(await roleOf(await enter(nothing), organizationId)).toBeUndefined();
   });
@@ -120,17 +106,16 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const { organizationId } = await createTenant(ledger);
     const real = anArrival();
     const maker = unverified(another(real));
-    await invite(organizationId, real.email);
+    await invite(ledger, organizationId, real.email);
     const made = await enter(maker);
-    const tokenHash = unique('session');
-    const session = { ...OPENED, tokenHash, at: NOW, expiresAt: LATER, openedBy: 'oidc' as const };
+    const session = newSession({ openedBy: 'oidc' });
     const { id, email } = made.account;
     expectValue(await ledger.openSession({ id, email, identity: maker }, session));
     const taken = await enter({ ...real, name: 'Olga herself' });
     expect(taken).toMatchObject({ isNew: true, account: { id, email, name: 'Olga herself' } });
     expect(await ledger.findAccount(email)).toMatchObject({ name: 'Olga herself' });
     expect(await roleOf(taken, organizationId)).toBe('viewer');
-    expect(await ledger.findSession(tokenHash, NOW, NOW)).toBeUndefined();
+    expect(await ledger.findSession(session.tokenHash, NOW, NOW)).toBeUndefined();
     expect(await ledger.enterByIdentity(maker, NOW)).toEqual(fail('unknownAccount'));
     const filter = { subject: email, limit: 9 };
     const audit = expectValue(await ledger.listAudit(organizationId, filter));
@@ -149,10 +134,7 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const entered = [];
     for (const arrival of [withRight, withPassword, withPasskey])
       entered.push(await enter(arrival));
-    const { email } = withPassword;
-    const link = { tokenHash: unique('link'), at: NOW, expiresAt: LATER };
-    expectValue(await ledger.createAccountLink('reset', { email }, link, OPERATOR));
-    expectValue(await ledger.usePasswordReset(link.tokenHash, 'hash', NOW));
+    await setPassword(withPassword.email);
     await database.query(
       `INSERT INTO passkeys (id, account_id, credential_id, public_key, counter, transports, name, created_at)
        SELECT $1, id, $1, 'key', 0, '{}', 'Key', now() FROM accounts WHERE email = $2`,
@@ -208,15 +190,7 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const { organizationId } = await createTenant(ledger);
     const arrival = anArrival(organizationId, 'owner');
     const { email } = arrival;
-    const invitation = {
-      organizationId,
-      email,
-      role: 'viewer' as const,
-      at: NOW,
-      expiresAt: LATER,
-    };
-    const tokenHash = unique('token');
-    expectValue(await ledger.createInvitation({ ...invitation, tokenHash }, OPERATOR));
+    const tokenHash = await invite(ledger, organizationId, email);
     const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
     const { id: accountId } = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
     const actor = { kind: 'token', email } as const;
@@ -246,10 +220,8 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const { organizationId } = await createTenant(ledger);
     const arrival = anArrival();
     const { account } = await enter(arrival);
-    const tokenHash = unique('token');
     const { email } = arrival;
-    const invitation = { organizationId, email, role: 'owner' as const, at: NOW, expiresAt: LATER };
-    expectValue(await ledger.createInvitation({ ...invitation, tokenHash }, OPERATOR));
+    const tokenHash = await invite(ledger, organizationId, email);
     const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'claimed' } as const;
     const claimed = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
     expect(claimed.id).toBe(account.id);
@@ -290,8 +262,7 @@ export function describeIdentities({ database, ledger }: LedgerUnderTest): void 
     const other = anArrival();
     await enter(other);
     const openBy = (identity: Identity | undefined) => {
-      const times = { tokenHash: unique('provider-session'), at: NOW, expiresAt: LATER };
-      return ledger.openSession({ id, email, identity }, { ...OPENED, ...times, openedBy: 'oidc' });
+      return ledger.openSession({ id, email, identity }, newSession({ openedBy: 'oidc' }));
     };
     const refused = fail('wrongLogin');
     expect(await openBy({ issuer, subject })).toBe(1);

@@ -10,31 +10,25 @@ import {
 } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
-import { checkIn, iso, START } from './fleet-fixture.ts';
+import { checkIn, iso } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
   newRelease,
-  OPENED,
   OPERATOR,
   readStable,
   type TestTenant,
 } from './ledger-fixture.ts';
+import { actorOf, join, open, unique } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
-
-const NOW = iso(START);
-const LATER = iso(START + 86_400_000);
 
 type Person = Extract<Actor, { kind: 'account' }>;
 
 export function describeLostRights({ database, ledger }: LedgerUnderTest): void {
   let tenant: TestTenant;
-  let count = 0;
   beforeEach(async () => {
     tenant = await createTenant(ledger);
   });
-
-  const unique = (text: string): string => `${text}-${++count}-${process.pid}`;
 
   const publish = (actor: Actor, version: string) =>
     ledger.publishRelease({
@@ -43,23 +37,19 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
       actor,
     });
 
-  async function key(): Promise<Extract<Actor, { kind: 'key' }>> {
+  async function key(expiresAt?: string): Promise<Extract<Actor, { kind: 'key' }>> {
     const { organizationId } = tenant;
-    const made = { organizationId, name: 'ci', prefix: unique('p'), secretHash: 'hash' };
+    const made = { organizationId, name: 'ci', prefix: unique('p'), secretHash: 'hash', expiresAt };
     const { id } = expectValue(await ledger.createKey(made, OPERATOR));
     return { kind: 'key', id, name: 'ci', organizationId };
   }
 
   test('a key writes until its end, and nothing from then on', async () => {
-    const { organizationId } = tenant;
-    const prefix = unique('p');
-    const made = { organizationId, name: 'ci', prefix, secretHash: 'hash' };
-    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    const { id } = expectValue(await ledger.createKey({ ...made, expiresAt }, OPERATOR));
-    const actor = { kind: 'key', id, name: 'ci', organizationId } as const;
+    const actor = await key(iso(Date.now() + 3_600_000));
+    const [{ prefix } = { prefix: '' }] = await ledger.listKeys(tenant.organizationId);
     expectValue(await publish(actor, '1.0.0'));
     expect(await ledger.findKey(prefix)).toMatchObject({ isOver: false });
-    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [id]);
+    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [actor.id]);
     expect(await ledger.findKey(prefix)).toMatchObject({ isOver: true });
     expect(await publish(actor, '2.0.0')).toEqual(fail('unauthorized'));
     expect(await ledger.findLostRight(actor)).toEqual(fail('unauthorized'));
@@ -79,19 +69,9 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
 
   async function person(role: Role, needed: Role = 'publisher'): Promise<Person> {
     const { organizationId } = tenant;
-    const email = `${unique('person')}@example.com`;
-    const invitation = { organizationId, tokenHash: unique('token'), email, role };
-    const times = { at: NOW, expiresAt: LATER };
-    expectValue(await ledger.createInvitation({ ...invitation, ...times }, OPERATOR));
-    const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
-    const joined = await ledger.acceptInvitation(invitation.tokenHash, joining, NOW);
-    const { id: accountId } = expectValue(joined);
-    const tokenHash = unique('session');
-    const account = { id: accountId, email, passwordHash: 'hash' };
-    const session = { tokenHash, ...times, ...OPENED };
-    expectValue(await ledger.openSession(account, session));
+    const account = await join(ledger, tenant, role);
     const needs = { organizationId, role: needed, unknown: 'unknownApp' } as const;
-    return { kind: 'account', email, accountId, tokenHash, needs };
+    return { ...actorOf(account, await open(ledger, account)), needs };
   }
 
   async function integration(): Promise<Extract<Actor, { kind: 'integration' }>> {
@@ -147,20 +127,15 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     await expectLost(lowered, () => change(lowered, 'viewer'), 'forbidden');
     tenant = await createTenant(ledger);
     const former = await person('publisher');
-    await expectLost(
-      former,
-      () => ledger.changeMember(tenant.organizationId, former.accountId, undefined, OPERATOR),
-      'unknownApp',
-    );
+    const leave = () =>
+      ledger.changeMember(tenant.organizationId, former.accountId, undefined, OPERATOR);
+    await expectLost(former, leave, 'unknownApp');
   });
 
   test('a webhook that is off, or has another secret, writes nothing', async () => {
     const actor = await integration();
-    await expectLost(
-      actor,
-      () => ledger.disableWebhooks(tenant.appId, undefined, OPERATOR),
-      'unknownApp',
-    );
+    const disable = () => ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
+    await expectLost(actor, disable, 'unknownApp');
     tenant = await createTenant(ledger);
     await expectLost(await integration(), integration, 'badSignature');
   });
@@ -184,7 +159,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     let isRevoked = false;
     let afterwards = 0;
     const publishing = Array.from({ length: 4 }, async (_, lane) => {
-      for (let number = 0; number < 200; number++) {
+      for (let number = 0; number < 100; number++) {
         const hasBegunLate = isRevoked;
         const outcome = await publish(actor, `${lane}.${number}.0`);
         if (isFailure(outcome)) return outcome;

@@ -4,53 +4,28 @@
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
-import type { NewSession } from '../../../src/store/account-ledger.ts';
-import type { AccountActor, NeededRole } from '../../../src/store/ledger-terms.ts';
+import type { NeededRole } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
   newRelease,
-  OPENED,
   OPERATOR,
   type TestTenant,
 } from './ledger-fixture.ts';
+import { actorOf, join, LATER, NOW, newSession, open, unique } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const NOW = iso(START);
-const LATER = iso(START + 300_000);
-const MUCH_LATER = iso(START + 86_400_000);
-const ROUNDS = 10;
-
-let count = 0;
-const unique = (name: string): string => `passkeys-${name}-${++count}-${process.pid}`;
+const SOON = iso(START + 300_000);
+const ROUNDS = 5;
 
 export function describePasskeys({ ledger }: LedgerUnderTest): void {
-  const challenge = () => ({ text: unique('challenge'), expiresAt: LATER });
-
-  const newSession = (more: Partial<NewSession> = {}): NewSession => ({
-    ...{ tokenHash: unique('session'), at: NOW, expiresAt: MUCH_LATER },
-    ...OPENED,
-    ...more,
-  });
+  const challenge = () => ({ text: unique('challenge'), expiresAt: SOON });
 
   /** A member with a session, as the actor of changes to their own account. */
-  async function join({ organizationId }: TestTenant, role: Role = 'owner') {
-    const email = `${unique('person')}@example.com`;
-    const tokenHash = unique('token');
-    const times = { at: NOW, expiresAt: MUCH_LATER };
-    const invitation = { organizationId, tokenHash, email, role, ...times };
-    expectValue(await ledger.createInvitation(invitation, OPERATOR));
-    const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
-    const { id } = expectValue(await ledger.acceptInvitation(tokenHash, joining, NOW));
-    const account = { id, email, passwordHash: 'hash' };
-    const session = newSession();
-    expectValue(await ledger.openSession(account, session));
-    const actor: AccountActor = {
-      ...{ kind: 'account', email, accountId: id, needs: undefined },
-      tokenHash: session.tokenHash,
-    };
-    return { account, actor };
+  async function joined(tenant: TestTenant, role?: Role) {
+    const account = await join(ledger, tenant, role);
+    return { account, actor: actorOf(account, await open(ledger, account)) };
   }
 
   function newPasskey(credentialId = unique('credential'), counter = 0) {
@@ -59,7 +34,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   }
 
   test('a passkey is found with its account, by the name that its authenticator gave it', async () => {
-    const { account, actor } = await join(await createTenant(ledger));
+    const { account, actor } = await joined(await createTenant(ledger));
     const passkey = newPasskey();
     const { id } = expectValue(await ledger.addPasskey(passkey, challenge(), actor));
     expect(await ledger.findPasskey(passkey.credentialId)).toMatchObject({
@@ -77,7 +52,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   test('a password alone opens no session from the first passkey on, also at once', async () => {
     const tenant = await createTenant(ledger);
     for (let round = 0; round < ROUNDS; round++) {
-      const { account, actor } = await join(tenant);
+      const { account, actor } = await joined(tenant);
       const [opened, added] = await Promise.all([
         ledger.openSession(account, newSession()),
         ledger.addPasskey(newPasskey(), challenge(), actor),
@@ -89,13 +64,13 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   });
 
   test('a provider opens a session of an account with passkeys, which fulfils the demand', async () => {
-    const { account, actor } = await join(await createTenant(ledger));
+    const { account, actor } = await joined(await createTenant(ledger));
     expectValue(await ledger.addPasskey(newPasskey(), challenge(), actor));
     const { id, email } = account;
     const identity = { issuer: 'https://id.example', subject: unique('subject') };
     const tokenHash = unique('arrival');
     const arrival = { ...identity, email, isEmailVerified: true, name: 'A Person', roles: [] };
-    await ledger.storeArrival(arrival, { tokenHash, at: NOW, expiresAt: MUCH_LATER });
+    await ledger.storeArrival(arrival, { tokenHash, at: NOW, expiresAt: LATER });
     const proof = { accountId: id, passwordHash: undefined, actor };
     expectValue(await ledger.joinIdentity(tokenHash, proof, NOW));
     const session = newSession({ openedBy: 'oidc' });
@@ -105,7 +80,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   });
 
   test('a challenge opens one session of many at once, and counters never go back', async () => {
-    const { account, actor } = await join(await createTenant(ledger));
+    const { account, actor } = await joined(await createTenant(ledger));
     const { id } = expectValue(await ledger.addPasskey(newPasskey(), challenge(), actor));
     const asked = challenge();
     const strong = () => newSession({ openedBy: 'passkey', secondFactor: true });
@@ -118,21 +93,19 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
     const both = await Promise.all([show(6), show(6)]);
     expect(both.filter((each) => !isFailure(each))).toHaveLength(1);
     // Forgotten once it has expired; its cookie has by then, too.
-    const late = newSession({ at: MUCH_LATER, openedBy: 'passkey', secondFactor: true });
+    const late = newSession({ at: LATER, openedBy: 'passkey', secondFactor: true });
     const shown = { id, counter: 9, challenge: challenge() };
     expectValue(await ledger.openSessionByPasskey(account, shown, late));
   });
 
   test('a passkey of another account, or one that was removed, opens no session', async () => {
     const tenant = await createTenant(ledger);
-    const [one, two] = [await join(tenant), await join(tenant)];
+    const [one, two] = [await joined(tenant), await joined(tenant)];
     const { id } = expectValue(await ledger.addPasskey(newPasskey(), challenge(), one.actor));
-    const show = (account: typeof one.account) =>
-      ledger.openSessionByPasskey(
-        account,
-        { id, counter: 1, challenge: challenge() },
-        newSession({ openedBy: 'passkey' }),
-      );
+    const show = (account: typeof one.account) => {
+      const shown = { id, counter: 1, challenge: challenge() };
+      return ledger.openSessionByPasskey(account, shown, newSession({ openedBy: 'passkey' }));
+    };
     expect(await show(two.account)).toEqual(fail('wrongPasskey'));
     expect(await ledger.removePasskey(id, two.actor)).toEqual(fail('unknownPasskey'));
     expectValue(await ledger.removePasskey(id, one.actor));
@@ -140,7 +113,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   });
 
   test('an account has at most twenty passkeys, also when they come at once', async () => {
-    const { account, actor } = await join(await createTenant(ledger));
+    const { account, actor } = await joined(await createTenant(ledger));
     const outcomes = await Promise.all(
       Array.from({ length: 23 }, () => ledger.addPasskey(newPasskey(), challenge(), actor)),
     );
@@ -152,18 +125,12 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
     for (let round = 0; round < ROUNDS; round++) {
       const tenant = await createTenant(ledger);
       const { organizationId } = tenant;
-      const [owner, weak] = [await join(tenant), await join(tenant, 'publisher')];
+      const [owner, weak] = [await joined(tenant), await joined(tenant, 'publisher')];
       expectValue(await ledger.addPasskey(newPasskey(), challenge(), owner.actor));
       const needs: NeededRole = { organizationId, role: 'publisher', unknown: 'unknownApp' };
+      const actor = { ...weak.actor, needs };
       const publish = (version: string) =>
-        ledger.publishRelease({
-          scope: organizationId,
-          input: newRelease(tenant, version),
-          actor: {
-            ...weak.actor,
-            needs,
-          },
-        });
+        ledger.publishRelease({ scope: organizationId, input: newRelease(tenant, version), actor });
       const demand = { requireSecondFactor: true };
       const [asked, written] = await Promise.all([
         ledger.updateOrganization(organizationId, demand, { ...owner.actor, needs }),
@@ -177,7 +144,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
 
   test('rights are read with the demand: weak sessions have none, the operator has all', async () => {
     const { organizationId, app } = await createTenant(ledger);
-    const { account } = await join({ organizationId, app, appId: '' });
+    const { account } = await joined({ organizationId, app, appId: '' });
     const target = { type: 'organization', id: organizationId } as const;
     expectValue(
       await ledger.updateOrganization(organizationId, { requireSecondFactor: true }, OPERATOR),

@@ -53,16 +53,7 @@ beforeAll(async () => {
   const gate = new SignInGate({ ledger, passwords, throttle, browsers, failed, metrics });
   const now = () => nowMs;
   links = new OneTimeLinks({ ledger, throttle, mail: () => undefined, now });
-  const shared = {
-    ledger,
-    links,
-    passwords,
-    throttle,
-    browsers,
-    gate,
-    arePasswordsOn: true,
-    now,
-  };
+  const shared = { ledger, links, passwords, throttle, browsers, gate, arePasswordsOn: true, now };
   accounts = new Accounts({
     ...shared,
     adminTokens: () => ['admin'],
