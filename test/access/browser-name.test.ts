@@ -19,10 +19,6 @@ it.each([
     'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 Version/18.0 Safari/604.1',
     'Safari on iPhone',
   ],
-  [
-    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605 Version/18.0 Safari/605.1',
-    'Safari on macOS',
-  ],
   ['curl/8.5.0', 'curl'],
   ['<script>alert(1)</script>', 'Unknown browser'],
   ['', 'Unknown browser'],

@@ -1,17 +1,20 @@
 // Tests the throttle of sign-ins: callers that try passwords are slowed, over all nodes and without the
-// engine, and other callers cannot lock the owner of an account out.
+// engine, and other callers cannot lock the owner of an account out; failed ones reach the audit log.
 
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Passwords } from '../../src/access/passwords.ts';
 import {
-  type FailedSignIns,
+  FailedSignIns,
   type KnownBrowsers,
   LoginThrottle,
   SignInGate,
 } from '../../src/access/sign-in-limits.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import { RareLog } from '../../src/observe/rare-log.ts';
+import type { FailedSignIn } from '../../src/store/account-ledger.ts';
 import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { watchedEngine } from '../serving/serving-node.ts';
+import { ledgerAway } from '../support/fake-ledger.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -92,4 +95,35 @@ it('counts the holders of links to an account together, so that making links add
   expect(await tryBy('home', false)).toMatchObject({ isRight: false });
   pass(15 * MINUTE_MS);
   expect(await tryBy('holder-10', true)).toMatchObject({ isRight: false });
+});
+
+it('failed ones are written once the ledger answers again, with those that were noted meanwhile', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const account = (id: string) => ({ id, email: `${id}@example.com` });
+  const written: FailedSignIn[] = [];
+  let isAway = false;
+  const ledger = {
+    async recordFailedSignIns(failed: FailedSignIn) {
+      // It goes away in the middle of a batch.
+      if (isAway || written.length === 1) throw ledgerAway();
+      written.push(failed);
+    },
+  };
+  const log = new RareLog({ warn: () => undefined });
+  const failures = new FailedSignIns(ledger, log);
+  for (const id of ['ada', 'ben', 'cleo']) failures.note(account(id), '192.0.2.1');
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(written.map((each) => each.account.id)).toEqual(['ada']);
+  isAway = true;
+  failures.note(account('ben'), '192.0.2.2');
+  await vi.advanceTimersByTimeAsync(3000);
+  isAway = false;
+  written.length = 0;
+  ledger.recordFailedSignIns = async (failed) => void written.push(failed);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(written).toEqual([
+    { account: account('ben'), failures: 2, address: '192.0.2.2' },
+    { account: account('cleo'), failures: 1, address: '192.0.2.1' },
+  ]);
 });

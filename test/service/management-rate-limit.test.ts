@@ -1,6 +1,6 @@
 // Tests the management API's rate limit: 300 requests a minute and key, and what every answer tells of it
 // (docs/contract.md 4.14 and 19.6). That the window slides, and that refused requests do not count, is tested
-// with a clock of their own by test/store/engine/engine-contract.ts and test/access/limit-management.test.ts.
+// with a clock of their own by test/store/engine/engine-contract.ts and test/access/api-keys.test.ts.
 
 import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
