@@ -45,28 +45,34 @@ describe('deedOf', () => {
 });
 
 describe('the difference of two states', () => {
-  it('is only what differs, each with where it stands', () => {
-    const before = { rolloutPct: 10, status: 'published', targets: { ring: ['a'] } };
-    const after = { rolloutPct: 25, status: 'published', targets: { ring: ['a', 'b'] } };
-    expect(auditDifference(before, after)).toEqual([
-      { path: 'rolloutPct', before: '10', after: '25' },
-      { path: 'targets › ring', before: 'a', after: 'a, b' },
-    ]);
-  });
-
-  it('is everything there is of something new, and of something gone', () => {
-    expect(auditDifference(null, { name: 'ci' })).toEqual([
-      { path: 'name', before: undefined, after: 'ci' },
-    ]);
-    expect(auditDifference({ name: 'ci' }, null)).toEqual([
-      { path: 'name', before: 'ci', after: undefined },
-    ]);
-  });
-
-  it('says yes and no', () => {
-    expect(auditDifference({ hold: false }, { hold: true })).toEqual([
-      { path: 'hold', before: 'no', after: 'yes' },
-    ]);
+  it.each([
+    [
+      'what differs alone, each with where it stands',
+      { rolloutPct: 10, status: 'published', targets: { ring: ['a'] } },
+      { rolloutPct: 25, status: 'published', targets: { ring: ['a', 'b'] } },
+      [
+        { path: 'rolloutPct', before: '10', after: '25' },
+        { path: 'targets › ring', before: 'a', after: 'a, b' },
+      ],
+    ],
+    ['all of what is new', null, { name: 'ci' }, [{ path: 'name', after: 'ci' }]],
+    ['all of what is gone', { name: 'ci' }, null, [{ path: 'name', before: 'ci' }]],
+    ['yes and no', { a: false }, { a: true }, [{ path: 'a', before: 'no', after: 'yes' }]],
+    ['nothing of equal states', { a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }, []],
+    [
+      'a value that became another kind of value as one value',
+      ...[{ a: 'x' }, { a: { b: 1 } }, [{ path: 'a', before: 'x', after: '{"b":1}' }]],
+    ],
+    [
+      'what appears as a whole, opened',
+      ...[{ t: null }, { t: { ring: ['a'] } }, [{ path: 't › ring', after: 'a' }]],
+    ],
+    [
+      'a key like __proto__ as a key',
+      ...[{}, JSON.parse('{"__proto__":"x"}'), [{ path: '__proto__', after: 'x' }]],
+    ],
+  ] as [string, unknown, unknown, unknown[]][])('is %s', (_, before, after, rows) => {
+    expect(auditDifference(before, after)).toEqual(rows);
   });
 
   it('says times and actors in the words of the page', () => {
@@ -79,35 +85,11 @@ describe('the difference of two states', () => {
     expect(fieldText('requestedBy')).toBe('asked for by');
   });
 
-  it('is nothing for equal states', () => {
-    expect(auditDifference({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] })).toEqual([]);
-    expect(auditDifference(null, null)).toEqual([]);
-  });
-
-  it('takes a value that became another kind of value as one value', () => {
-    expect(auditDifference({ a: 'x' }, { a: { b: 1 } })).toEqual([
-      { path: 'a', before: 'x', after: '{"b":1}' },
-    ]);
-  });
-
-  it('opens what appears or goes as a whole', () => {
-    expect(auditDifference({ targets: null }, { targets: { ring: ['a'] } })).toEqual([
-      { path: 'targets › ring', before: undefined, after: 'a' },
-    ]);
-  });
-
   it('is bounded: a document of a thousand values does not become a thousand rows', () => {
     const after = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 1]));
     const rows = auditDifference({}, after);
     expect(rows).toHaveLength(61);
     expect(rows.at(-1)?.path).toBe('940 more');
-  });
-
-  it('reads a key like __proto__ as a key', () => {
-    const after = JSON.parse('{"__proto__":"x"}') as unknown;
-    expect(auditDifference({}, after)).toEqual([
-      { path: '__proto__', before: undefined, after: 'x' },
-    ]);
   });
 });
 

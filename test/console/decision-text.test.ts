@@ -66,10 +66,6 @@ it.each([
     '2.4.0 is newer, but is paused, so it is not offered.',
   ],
   [
-    { ...UP_TO_DATE, candidates: [candidate('2.4.0', 'rolled-back')] },
-    '2.4.0 is newer, but was rolled back, so it is not offered.',
-  ],
-  [
     {
       ...UP_TO_DATE,
       candidates: [candidate('2.3.0', 'paused'), candidate('2.4.0', 'no-artifact')],
@@ -111,12 +107,6 @@ describe('what went wrong with the latest release that a device was offered', ()
     ['was offered nothing', [], undefined],
   ])('%s', (_, releases, text) => {
     expect(troubleText(releases, { version: '1.0.0', lastSeen: AT })).toBe(text);
-  });
-
-  it('stands in the sentence for a ticket, too', () => {
-    expect(ticketText(DECISION, 'It was on 2.0.0, and went back.')).toMatch(
-      /reaches 68 %\. It was on 2\.0\.0, and went back\.$/,
-    );
   });
 });
 

@@ -25,7 +25,6 @@ describe('a query', () => {
 
   it.each([
     [{}, NONE],
-    [{ id: '' }, NONE],
     [{ id: 'e' }, { ...NONE, isFiltered: true }],
     [{ signal: 'unheard of' }, { ...NONE, isFiltered: true }],
     [{ signal: 'stuck' }, { ...NONE, signal: 'stuck', isFiltered: true, isWhole: false }],

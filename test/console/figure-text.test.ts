@@ -1,6 +1,6 @@
 // Tests numbers and times as the console writes them.
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   bytesText,
   countText,
@@ -12,46 +12,27 @@ import {
   timeText,
 } from '../../src/console/format/figure-text.ts';
 
-describe('a number', () => {
-  it('is grouped', () => {
-    expect(numberText(1234567).replace(/\D/g, '')).toBe('1234567');
-    expect(numberText(1234567)).not.toBe('1234567');
-  });
-
-  it('counts one thing in the singular, none and many in the plural', () => {
-    expect([0, 1, 2].map((count) => countText(count, 'device'))).toEqual([
-      '0 devices',
-      '1 device',
-      '2 devices',
-    ]);
-  });
+it('a number is grouped, and counts one thing in the singular, none and many in the plural', () => {
+  expect(numberText(1234567).replace(/\D/g, '')).toBe('1234567');
+  expect(numberText(1234567)).not.toBe('1234567');
+  const texts = [0, 1, 2].map((count) => countText(count, 'device'));
+  expect(texts).toEqual(['0 devices', '1 device', '2 devices']);
 });
 
-describe('a share', () => {
-  it.each([
-    [0, 10, '0\u00a0%'],
-    [1, 8, '12.5\u00a0%'],
-    [10, 10, '100\u00a0%'],
-    [1, 1_000_000, '<0.1\u00a0%'],
-    [999_999, 1_000_000, '>99.9\u00a0%'],
-    [0, 0, '–'],
-  ])(
-    '%i of %i is %s: some is never shown as none, nearly all never as all',
-    (part, whole, text) => {
-      expect(shareText(part, whole)).toBe(text);
-    },
-  );
+it.each([
+  [0, 10, '0\u00a0%'],
+  [1, 8, '12.5\u00a0%'],
+  [10, 10, '100\u00a0%'],
+  [1, 1_000_000, '<0.1\u00a0%'],
+  [999_999, 1_000_000, '>99.9\u00a0%'],
+  [0, 0, '–'],
+])('%i of %i is %s: some is never shown as none, nearly all never as all', (part, whole, text) => {
+  expect(shareText(part, whole)).toBe(text);
 });
 
-describe('a size', () => {
-  it.each([
-    [1, '1 byte'],
-    [999, '999 bytes'],
-    [1500, '1.5 kB'],
-    [12_300_000, '12.3 MB'],
-  ])('%i bytes read %s', (bytes, text) => {
-    expect(bytesText(bytes)).toBe(text);
-  });
+it('a size is said in the largest unit', () => {
+  const texts = [1, 999, 1500, 12_300_000].map(bytesText);
+  expect(texts).toEqual(['1 byte', '999 bytes', '1.5 kB', '12.3 MB']);
 });
 
 const NOW = Date.parse('2026-03-10T12:00:00Z');
@@ -71,12 +52,10 @@ it.each([
   expect(timeText(new Date(NOW + offset), NOW)).toBe(text);
 });
 
-it('a time of more than a week away reads as its day', () => {
+it('a time of more than a week away reads as its day, and the exact one has seconds and zone', () => {
   expect(timeText(new Date('2025-01-02T12:00:00Z'), NOW)).toContain('2025');
-});
-
-it('the exact time has seconds and zone', () => {
-  expect(exactTimeText(new Date('2026-03-10T12:34:56Z'))).toMatch(/:34:56.*(?:UTC|GMT|[A-Z]{3,4})/);
+  const exact = exactTimeText(new Date('2026-03-10T12:34:56Z'));
+  expect(exact).toMatch(/:34:56.*(?:UTC|GMT|[A-Z]{3,4})/);
 });
 
 it('a wait is said in the largest unit that leaves no rest', () => {

