@@ -76,21 +76,17 @@ describe.skipIf(isMissing)(
 
         // A deep link is the same page after a reload, also with a slash in an id.
         const device = `rack/7-${randomId()}`;
-        const live = at.region('Live');
+        const live = at.region('Live').link(new RegExp(device)).first();
         await eventually('the live feed is open, and tells a check-in', async () => {
           await check({ url: base }, tenant, '1.0.0', { device });
           await tab.pass(2000);
-          return live.link(new RegExp(device)).first().isVisible();
+          return live.isVisible();
         });
-        const path = `/console/apps/${tenant.app}/devices/${encodeURIComponent(device)}`;
-        await page.goto(base + path);
-        await eventually('the device is on record', async () => {
-          await page.reload();
-          await page.locator('h1').first().waitFor();
-          return page.getByText('1.0.0').first().isVisible();
-        });
-        expect(place()).toBe(`/updates${path}`);
-        expect(await page.locator('h1').first().textContent()).toContain(device);
+        await live.click();
+        const path = `/updates/console/apps/${tenant.app}/devices/${encodeURIComponent(device)}`;
+        await page.waitForURL(`**${path}`);
+        await page.reload();
+        await page.locator('h1').getByText(device).waitFor();
 
         await page.locator('summary[aria-label="Help"]').click();
         const opened = context.waitForEvent('page');
@@ -101,7 +97,6 @@ describe.skipIf(isMissing)(
         const document = await (await fetch(`${base}/api/v1/openapi.json`)).json();
         expect((document as { servers: { url: string }[] }).servers[0]?.url).toBe(base);
 
-        await page.goto(`${base}/console/settings/account`);
         await page.locator('summary[aria-label="Account"]').click();
         await at.press('Sign out');
         await arrives('Sign in');

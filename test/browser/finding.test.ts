@@ -6,9 +6,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { countPresses, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { eventually } from '../support/eventually.ts';
 import { machine, machines, untilOffered } from '../support/fleet-of.ts';
-import { openFeed } from '../support/live-feed.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { ARTIFACT, admin, check, control, publish, randomId, report } from '../support/tenant.ts';
@@ -45,9 +43,6 @@ describeInBrowser('finding things at the console', (browser) => {
     const published = `published ${release} at 10 % with one artifact`;
     const raised = `raised the rollout of ${release} from 10 % to 25 %`;
     const [paused, resumed] = [`paused ${release}`, `resumed ${release}`];
-    const time = await page.locator('.audit-entry time').first().textContent();
-    // The browser is one of Great Britain: no AM and PM.
-    expect(time).toMatch(/\d{2}:\d{2} (?:GMT[+-]\d|CES?T) · just now/);
     await choose('Raised a rollout', [raised]);
     await choose('Anything with releases', [resumed, paused, raised, published]);
     const [sentence] = await page.locator('.audit-head p').allTextContents();
@@ -63,68 +58,15 @@ describeInBrowser('finding things at the console', (browser) => {
     await expect.poll(() => page.locator('.audit-action').count()).toBe(4);
     const lines = await saved(page);
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toBe(
-      '"at","actor","action","what","subject","reason","before","after","request"',
-    );
     expect(lines[3]).toContain('"Raised the rollout from 10 % to 25 %"');
     await at.link(release).first().click();
     await page.waitForURL(`**${place('/stable/1.0.0')}`);
-    for (const deed of ['paused it', 'raised the rollout from 10 % to 25 %']) {
-      await page.getByRole('listitem').getByText(deed, { exact: true }).waitFor();
-    }
     await visit(page, '/console/audit?from=garbage');
     await at.reads('“garbage” is no day like 2026-01-31');
-    await visit(page, '/console/audit?before=zzz');
-    await at.reads(/before: Must be/);
-  });
-
-  it('the fleet has a bar for each version and channel, colors that stay, and the latest check-ins', async () => {
-    const { at, page, tenant, owner, open } = opened();
-    const run = (version: string, count: number, channel = 'stable') =>
-      report(node, tenant, machines(count, { version, channel }, `${channel}-${version}`));
-    const legend = page.locator('.legend li');
-    const colors = async (count: number) => {
-      await expect.poll(() => legend.count()).toBe(count);
-      const rows = await legend.evaluateAll((all) =>
-        all.map((row) => [
-          row.querySelector('.code')?.textContent,
-          (row.querySelector('.swatch') as HTMLElement).style.background,
-        ]),
-      );
-      return Object.fromEntries(rows) as Record<string, string>;
-    };
-    await run('1.0.0', 3);
-    await run('1.1.0', 2, 'beta');
-    await open('/fleet');
-    const bars = page.getByRole('list', { name: 'Devices by version' });
-    await bars.getByRole('link', { name: '1.0.0 · stable' }).waitFor();
-    expect(await bars.getByRole('listitem').allTextContents()).toEqual([
-      '1.0.0 · stable3 · 60\u00a0%',
-      '1.1.0 · beta2 · 40\u00a0%',
-    ]);
-    const before = await colors(2);
-    await run('1.2.0', 4);
-    const feed = await openFeed(owner, tenant.app);
-    if (typeof feed === 'number') throw new Error(`no feed: ${feed}`);
-    const deviceId = `live-${randomId()}`;
-    await report(node, tenant, [machine(deviceId)]);
-    // Who opens it from now on is not told of the check-in any more.
-    await eventually('it was told', () => feed.events.length > 0);
-    await feed.leave();
-    await open('/fleet');
-    expect(await colors(3)).toMatchObject(before);
-    await at.region('Live').link(new RegExp(deviceId)).waitFor();
-    await at.choose('Fleet of', 'beta');
-    await expect
-      .poll(() => bars.getByRole('listitem').allTextContents())
-      .toEqual(['1.1.02 · 100\u00a0%']);
-    const total = page.locator('.figure', { hasText: 'On record' });
-    await expect.poll(() => total.locator('.figure-value').textContent()).toBe('2');
-    expect(await colors(1)).toEqual({ '1.1.0': before['1.1.0'] });
   });
 
   it('one search finds devices by id, version and label, counts and saves them, and says why they get nothing', async () => {
-    const { at, page, tenant, open } = opened();
+    const { at, page, tenant } = opened();
     await publish(node, tenant, '3.0.0', { rollout: 0 });
     await report(node, tenant, [
       machine('0001e032-a'),
@@ -156,14 +98,12 @@ describeInBrowser('finding things at the console', (browser) => {
     expect(lines).toHaveLength(2);
     expect(lines[1]).toMatch(/^"c","2\.0\.0","stable","linux","x86_64"/);
     await at.press('Why not…');
-    await at.fill('Ids of devices', '0001e032-a\nb-0001E032, nobody');
+    await at.fill('Ids of devices', '0001e032-a, nobody');
     await at.press('Show');
-    const why = at.table('What each device would get now');
-    await why.row(/^0001e032-a 1\.0\.0 nothing 3\.0\.0: /).waitFor();
-    await why.reads('No device with this id is on record.');
-    // A link to the list as it was before leads to it.
-    await open('/fleet?version=2.0.0#devices');
-    await at.button('Remove version 2.0.0').waitFor();
+    await at
+      .table('What each device would get now')
+      .row(/^0001e032-a 1\.0\.0 nothing 3\.0\.0: /)
+      .waitFor();
   });
 
   it('each figure of a release leads to its devices, and once it is rolled back the page shows the way down', async () => {
@@ -196,27 +136,6 @@ describeInBrowser('finding things at the console', (browser) => {
     await way.reads('4 devices run it. 4 go to another release, 0 stay.');
     await way.reads('darwin/aarch64: 4 → 1.0.0');
     await way.reads(/^1 device was offered it last, the latest .* may still install it/);
-
-    // Nobody runs the next one: it tells of those that may still install it (U16).
-    await publish(node, tenant, '1.2.0');
-    for (const device of ['a', 'b']) await check(node, tenant, '1.0.0', { device });
-    await untilOffered(node, tenant, '1.2.0', 2);
-    await control(node, tenant, '1.2.0', { status: 'rolled_back' });
-    await open('/stable/1.2.0');
-    await way.reads('No device is known to run it.');
-    await way.reads(
-      /^2 devices were offered it last, the latest just now, and may still install it/,
-    );
-    // The overview says what is served instead.
-    await visit(page, '/console/apps');
-    const cells = await at
-      .row(/^stable/)
-      .getByRole('cell')
-      .allTextContents();
-    const texts = cells.map((text) => text.replaceAll(/\s+/g, ' ').trim());
-    expect(texts).toEqual([
-      ...['stable 3 releases', '1.2.0 Rolled back', '1.0.0', '–', '–', '0 · 0 %', 'just now'],
-    ]);
   });
 
   it('the search opens apps, releases and devices with the keyboard; long lists of channels and releases are filtered', async () => {
@@ -254,11 +173,6 @@ describeInBrowser('finding things at the console', (browser) => {
     await at.fill('Version begins with', '');
     await at.choose('Status', 'paused');
     await expect.poll(() => rows.count()).toBe(2);
-    await open('/stable?page=999');
-    await at.reads('There is no page 999');
-    await at.follow('To the last page');
-    await at.link('2.0.0').waitFor();
-
     await open('/lane-5');
     const tabs = page.getByRole('navigation', { name: 'Channels and fleet' });
     expect(await tabs.getByRole('link').allTextContents()).toEqual([

@@ -11,7 +11,6 @@ import { gone, type Hands } from '../support/hands.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { PASSWORD } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { publish } from '../support/tenant.ts';
 
 /** Longest time between two polls of the pages that are opened here. */
 const POLL_MS = 15_000;
@@ -110,26 +109,5 @@ describeInBrowser('forms at the console', (browser) => {
     expect(await dialog.field('Version').inputValue()).toBe('7.0.0');
     await toStep(dialog.place, 'Review');
     await dialog.button(/^Publish/).waitFor();
-  });
-
-  it('an outage is said once for the whole page, and is over on all of it at once', async () => {
-    const { at, page, tab, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0');
-    await open('/fleet');
-    await page.locator('summary[aria-label="Account"]').click();
-    await page.route('**/console/api/**', (route) => route.abort());
-    await tab.soon(page.getByRole('alert').getByText('cannot be reached'));
-    for (let poll = 0; poll < 3; poll += 1) {
-      const refused = page.waitForEvent('requestfailed');
-      await tab.pass(POLL_MS);
-      await refused;
-    }
-    // An answer that was on its way ends the outage for a moment: the next poll finds it again.
-    await tab.soon(page.getByText('cannot be reached').first());
-    expect(await page.getByText('cannot be reached').count()).toBe(1);
-    await at.press('Sign out');
-    await expect.poll(() => page.getByText('cannot be reached').count()).toBe(2);
-    await page.unroute('**/console/api/**');
-    await tab.soon(page.getByText('cannot be reached'), 'detached');
   });
 });

@@ -48,44 +48,20 @@ describeInBrowser('what the console says', (browser) => {
     await tab.soon(page.getByText(message), 'detached');
   });
 
-  it('the page of a device says what it gets, what failed and why, also of one that nobody has seen', async () => {
-    const { at, page, tenant, open } = opened();
-    await report(node, tenant, [machine('a'), machine('b')]);
+  it('the page of a device says what it gets, what failed and why', async () => {
+    const { at, tenant, open } = opened();
+    await report(node, tenant, [machine('a')]);
     await publish(node, tenant, '1.5.0');
     await publish(node, tenant, '2.0.0');
     await check(node, tenant, '1.0.0', { device: 'a' });
     await untilOffered(node, tenant, '2.0.0');
     const failed = { version: '2.0.0', reason: 'Installer exited with code 1603' };
     await report(node, tenant, [machine('a', { version: '1.5.0', failed })]);
-    await open('/devices/b');
-    await at.reads('Device b (linux x86_64, channel stable) runs 1.0.0 and gets 2.0.0 when it');
-    await at.press('Copy sentence');
     await control(node, tenant, '2.0.0', { status: 'paused' });
     await open('/devices/a');
     await at.finds('2.0.0 is newer, but is paused, so it is not offered.');
-    await page.getByText('Failed to install 2.0.0', { exact: true }).waitFor();
     await at.finds('It failed to install 2.0.0: “Installer exited with code 1603”.');
     await at.reads('Was offered 2.0.0 (stable)');
-    await expect.poll(() => page.getByText('up to date').count()).toBe(0);
-
-    await publish(node, tenant, '3.0.0', { rollout: 0 });
-    await open('/devices/stranger');
-    await at.reads('No device with this id is on record');
-    await at.fill({ Platform: 'linux', Architecture: 'x86_64' });
-    await at.enter('Version', '1.0.0');
-    const offer = page.locator('.decision-offer');
-    await offer.getByText('1.5.0').waitFor();
-    const considered = page.getByRole('list', { name: 'Releases considered' });
-    expect((await considered.getByRole('listitem').allTextContents())[0]).toMatch(
-      /^3\.0\.0not yet its turn: it stands at [\d.]+ %, the rollout at 0 %$/,
-    );
-    // The answer goes with its question, and a new one is not asked before it is whole.
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    await at.fill('Version', '1.4.0');
-    await expect.poll(() => offer.count()).toBe(0);
-    await page.evaluate("fetch('/console/api/session').then((answer) => answer.text())");
-    expect(asked.filter((url) => url.includes('/decision/told'))).toEqual([]);
   });
 
   it('a page, an act, what another person does and a role that is taken away are told', async () => {
@@ -104,6 +80,11 @@ describeInBrowser('what the console says', (browser) => {
     await gone(at.dialog());
     await expect.poll(said).toMatch(/: done\.$/);
     await at.button('Resume…').waitFor();
+    // On paper there is nothing to click.
+    await page.emulateMedia({ media: 'print' });
+    expect(await at.button('Resume…').isVisible()).toBe(false);
+    expect(await page.getByText('published it at 10 % with one artifact').isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
     await expect.poll(() => page.evaluate('document.activeElement.tagName')).not.toBe('BODY');
     const other = await member(node, tenant.org, 'owner', 'Other');
     const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
@@ -139,15 +120,6 @@ describeInBrowser('what the console says', (browser) => {
     await edit.press('Archive it');
     await at.reads('This app is archived');
     expect(await at.button('Publish release').count()).toBe(0);
-    expect(await steps.place.count()).toBe(0);
-    await open('/beta');
-    await at.lacks('POST /api/v1/releases');
-    expect(await at.button('Publish release').count()).toBe(0);
-    await open('/stable/1.0.0');
-    await at.button('Pause…').waitFor();
-    for (const name of ['Promote…', 'Publish next…']) {
-      expect(await at.button(name).count()).toBe(0);
-    }
     await visit(page, '/console/apps');
     expect(await at.link('Pocket notes').count()).toBe(0);
     await at.press('Show 1 archived app');
@@ -161,27 +133,5 @@ describeInBrowser('what the console says', (browser) => {
     const answer = await fetch(`${node.url}${new URL(url).pathname}`, { headers });
     expect(await answer.json()).toMatchObject({ version: '1.0.0' });
     await tab.soon(steps.place, 'detached');
-    await visit(page, '/console/audit');
-    expect((await page.locator('.audit-action').allTextContents()).slice(0, 3)).toEqual([
-      ...[`brought ${tenant.app} back`, `archived ${tenant.app}`],
-      `renamed ${tenant.app} from “Test app” to “Pocket notes”`,
-    ]);
-  });
-
-  it('the help explains the signals, ? shows the keys, and on paper there is nothing to click', async () => {
-    const { at, page, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0');
-    await visit(page, '/console/help#stuck');
-    await at.reads('checked in again after the limit of time');
-    await page.keyboard.press('?');
-    await at.dialog('Keys').reads('Show these keys');
-    await at.dialog().escape();
-    await page.locator('summary[aria-label="Help"]').click();
-    await at.link('Terms and signals').waitFor();
-    await open('/stable/1.0.0');
-    await page.emulateMedia({ media: 'print' });
-    expect(await at.button('Pause…').isVisible()).toBe(false);
-    expect(await page.getByRole('navigation', { name: 'Console' }).isVisible()).toBe(false);
-    expect(await page.getByText('published it at 100 % with one artifact').isVisible()).toBe(true);
   });
 });

@@ -7,10 +7,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
 import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { toStep } from '../support/dialog-steps.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
-import { gone, Hands } from '../support/hands.ts';
+import { Hands } from '../support/hands.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
 
@@ -151,10 +150,7 @@ describeInBrowser('every page of the console', (browser) => {
       [place('/stable/1.0.0'), button('Plan the rollout…')],
       [place('/beta/1.3.0'), button('Hold plan…')],
       [place('/beta/1.3.0'), () => chooseMore(page, 'Promote…')],
-      [place('/beta/1.3.0'), () => chooseMore(page, 'Withdraw…')],
       ['/console/settings/webhooks', button('Enable another…')],
-      ['/console/settings/webhooks', button('Settings… GitHub')],
-      ['/console/settings/webhooks', button('New secret… GitHub')],
       ['/console/settings/keys', button('Create key')],
       ['/console/settings/keys', button(/^Revoke W/)],
       ['/console/settings/members', button('Invite member')],
@@ -167,27 +163,6 @@ describeInBrowser('every page of the console', (browser) => {
       await expectSound(`${path} ${open}`);
     }
   }, 600_000);
-
-  it('has sound steps to publish a release, whatever it is for, in the middle of the screen', async () => {
-    await visit(page, place('/stable/1.2.0-rc.1'));
-    await chooseMore(page, 'Publish next…');
-    await at.dialog().fill('Version', '4.0.0');
-    for (const step of ['Who', 'Review']) {
-      await toStep(at.dialog().place, step);
-      await expectSound(step);
-    }
-    await at.dialog().press('Cancel', 'Discard');
-    await gone(at.dialog());
-    for (const [path, name] of [
-      ['/console/settings/webhooks', 'New secret… GitHub'],
-      [place('/stable'), 'Channel settings'],
-    ] as const) {
-      await visit(page, path);
-      await at.press(name);
-      const box = await at.dialog().place.boundingBox();
-      expect(Math.abs((box?.x ?? 0) + (box?.width ?? 0) / 2 - 640), name).toBeLessThan(10);
-    }
-  });
 
   it('shows notes, names and the live feed as text, and leads to a device, whatever its id', async () => {
     for (const index of HOSTILE.notes.keys()) {

@@ -1,5 +1,5 @@
-// Plans a rollout in the browser: from a preset or with steps of its own, held and resumed with a reason, and
-// stopped by a guard, which says why wherever somebody looks.
+// Plans a rollout in the browser: from a preset, held, resumed with a reason and raised by a step, and
+// stopped by a guard, which says why wherever somebody looks, and which devices failed.
 
 import { expect, it } from 'vitest';
 import { countPresses, tabTo, visit } from '../support/browser.ts';
@@ -8,9 +8,11 @@ import { eventually } from '../support/eventually.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
 import { gone } from '../support/hands.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
-import { planOf, releasesOf } from '../support/published.ts';
+import { releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, check, publish, report } from '../support/tenant.ts';
+
+const HOSTILE = '<img src=x onerror="alert(1)">';
 
 describeInBrowser('rollout plans at the console', (browser) => {
   const node = sharedNode();
@@ -53,30 +55,11 @@ describeInBrowser('rollout plans at the console', (browser) => {
       await history.reads(reason);
     }
     await history.reads('held the plan');
+    await enterAt('Go to 20 % now…');
+    await at.dialog('Go to 20 % now: 1.0.0').send('Go to 20 % now');
+    await page.getByRole('img', { name: 'Rollout: 20 %' }).waitFor();
     await open('/stable');
     await at.table('Releases').place.getByText('Plan running', { exact: true }).waitFor();
-  });
-
-  it('a plan with steps of its own says what they lack, and is made', async () => {
-    const { at, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 0 });
-    await open('/stable/1.0.0');
-    const dialog = await at.opens('Plan the rollout…', 'Plan the rollout of 1.0.0');
-    await dialog.choose('Preset', 'own');
-    await dialog.fill('Share of step 1 (%)', '30');
-    await dialog.reads('Each step needs a share above that of the step before it');
-    expect(await dialog.button('Start plan').isDisabled()).toBe(true);
-    await dialog.press('Remove step 2');
-    await dialog.fill('Hold of step 1 (hours)', '2');
-    await dialog.reads('Step 1: the hold of 2 hours is shorter than');
-    await dialog.send('Start plan');
-    const steps = [
-      { rollout: 30, holdMinutes: 120 },
-      { rollout: 100, holdMinutes: 720 },
-    ];
-    expect(await planOf(node, tenant, '1.0.0')).toMatchObject({
-      plan: { preset: null, steps, guards: { silentPercent: 1 } },
-    });
   });
 
   it('the first page says why a guard stopped a rollout, and one click leads to its figures and what to do', async () => {
@@ -86,10 +69,15 @@ describeInBrowser('rollout plans at the console', (browser) => {
     const run = (version: string) => report(node, tenant, [machine('d', { ...mac, version })]);
     await run('0.9.0');
     await publish(node, tenant, '2.0.0', { artifacts });
-    expect((await check(node, tenant, '0.9.0', { ...mac, device: 'd' })).status).toBe(200);
-    await untilOffered(node, tenant, '2.0.0');
+    await report(node, tenant, [machine('e', { ...mac, version: '0.9.0' })]);
+    for (const device of ['d', 'e']) {
+      expect((await check(node, tenant, '0.9.0', { ...mac, device })).status).toBe(200);
+    }
+    await untilOffered(node, tenant, '2.0.0', 2);
     await run('2.0.0');
     await run('0.9.0');
+    const failed = { version: '2.0.0', reason: HOSTILE };
+    await report(node, tenant, [machine('e', { ...mac, version: '0.9.0', failed })]);
     const guards = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
     const name = { app: tenant.app, channel: 'stable', version: '2.0.0' };
     const steps = [{ rollout: 100, holdMinutes: 600 }];
@@ -119,5 +107,21 @@ describeInBrowser('rollout plans at the console', (browser) => {
     // The history names the plan as who did it, and the reason.
     await at.region('History').place.getByText('Its plan', { exact: true }).first().waitFor();
     await at.region('History').place.getByText('was held', { exact: true }).waitFor();
+    // Where the devices are and why they failed is told as text, and leads to them.
+    await at.region('Where the trouble is').finds(/^The only platform: /);
+    const reasons = at.table(/Reasons of failures/);
+    await reasons.reads(HOSTILE);
+    expect(await reasons.place.locator('img').count()).toBe(0);
+    await at
+      .table('Devices on each release at the same age')
+      .row(/1 of 2/)
+      .waitFor();
+    await health
+      .row(/^reverted/)
+      .getByRole('link', { name: '1', exact: true })
+      .click();
+    await at.table('Devices that are reverted').reads('d');
+    await at.choose('Signal', 'failed');
+    await at.table('Devices that are failed').reads('e');
   });
 });

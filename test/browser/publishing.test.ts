@@ -1,7 +1,7 @@
 // Publishing in the browser: its steps, what is pasted, a review that finds something, refusals at their
 // fields, a plan of its own, a promotion, a withdrawal, and the webhooks of an app.
 
-import type { Locator, Page, Route } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { chooseMore, isFocused, openTab, type Tab, tabTo, visit } from '../support/browser.ts';
@@ -9,20 +9,11 @@ import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { currentStep, goOn, toStep } from '../support/dialog-steps.ts';
 import { machines } from '../support/fleet-of.ts';
 import { type CodeHost, deliverAs, giteaAsset, giteaEvent } from '../support/gitea.ts';
-import { enableWebhook } from '../support/github.ts';
 import { Hands } from '../support/hands.ts';
 import { member } from '../support/person.ts';
-import { auditOf, planOf, releasesOf } from '../support/published.ts';
+import { planOf, releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import {
-  admin,
-  check,
-  control,
-  createTenant,
-  randomId,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { check, control, createTenant, report, type Tenant } from '../support/tenant.ts';
 
 const PHONE = { width: 375, height: 700 };
 
@@ -125,25 +116,6 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(await at.button('Withdraw…').count()).toBe(0);
   });
 
-  it('the next release begins with the artifacts of the last one, under its own version', async () => {
-    await visit(page, place('/stable/1.1.0'));
-    await chooseMore(page, 'Publish next…');
-    await publishing().fill('URL', 'https://downloads.example.com/1.1.0/notes-1.1.0.zip');
-    await publishing().fill('Version', '1.1.0');
-    await isRefused(publishing().field('Version'), 'Files', /already exists/);
-    await publishing().fill('Version', '1.2.0');
-    await publishing().fill(/^Notes/, 'The next one');
-    const url = await publishing().field('URL').inputValue();
-    expect(url).toBe('https://downloads.example.com/1.2.0/notes-1.2.0.zip');
-    expect(await publishing().field('Platform').inputValue()).toBe('linux');
-    await step('Review');
-    await effect().waitFor();
-    await publishing().check(/more devices are offered it now/);
-    await press('Publish');
-    await page.getByRole('heading', { name: '1.2.0' }).waitFor();
-    expect(await versions('stable')).toEqual(['1.2.0', '1.1.0']);
-  });
-
   it('a release is published by steps with the keyboard alone, on a phone, and every step is sound', async () => {
     await visit(page, place('/stable'));
     await page.setViewportSize(PHONE);
@@ -207,42 +179,25 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(release).toMatchObject({ rolloutPct: 0, artifacts: [{ size: 1234 }] });
   }, 120_000);
 
-  it('a plan of its own begins as a preset, and is made with the release', async () => {
-    await begin('1.4.0');
+  it('the next release begins with the artifacts of the last one, and is made with a plan of its own', async () => {
+    await visit(page, place('/stable/1.1.0'));
+    await chooseMore(page, 'Publish next…');
+    await publishing().fill('Version', '1.1.0');
+    await isRefused(publishing().field('Version'), 'Files', /already exists/);
+    await publishing().fill('Version', '1.4.0');
+    expect(await publishing().field('Platform').inputValue()).toBe('linux');
     await step('How fast');
     await publishing().check(/^By a plan/);
     await publishing().choose('Preset', 'fast');
-    await publishing().reads('20 % for 3 days, 100 % for 12 hours');
     await publishing().choose('Preset', 'own');
     await press('Add a step');
-    const share = publishing().field('Share of step 2 (%)');
-    await share.fill('10');
-    await goOn(publishing().place);
-    // The browser says at the field that it is too small.
-    await expect.poll(() => isFocused(share)).toBe(true);
-    expect(await stepOf()).toBe('How fast');
-    await share.fill('60');
-    await publishing().fill({ 'Hold of step 2 (hours)': '36', Silent: '' });
-    expect(await faultsOn(page)).toEqual([]);
+    await publishing().fill({ 'Share of step 2 (%)': '60', 'Hold of step 2 (hours)': '36' });
     await step('Review');
-    await publishing().reads('20 % for 3 days, 60 % for 36 hours, 100 % for 12 hours');
     await publishing().reads('It begins at 0 % on stable, and its plan raises it.');
-    await press('Publish');
+    await publishing().press(/^Publish/);
     await page.getByRole('heading', { name: '1.4.0' }).waitFor();
-    const made = await planOf(node, tenant, '1.4.0');
-    expect(made).toMatchObject({
-      plan: {
-        preset: null,
-        onBlind: 'hold',
-        steps: [
-          { rollout: 20, holdMinutes: 4320 },
-          { rollout: 60, holdMinutes: 2160 },
-          { rollout: 100, holdMinutes: 720 },
-        ],
-        guards: { failedPercent: 2, stuckPercent: 3 },
-      },
-    });
-    expect(JSON.stringify(made?.plan)).not.toContain('silentPercent');
+    const steps = [{ rollout: 20 }, { rollout: 60, holdMinutes: 2160 }, { rollout: 100 }];
+    expect(await planOf(node, tenant, '1.4.0')).toMatchObject({ plan: { preset: null, steps } });
   });
 
   it('a refusal leads to the step and the field that it is about, and is there until that is changed', async () => {
@@ -294,40 +249,21 @@ describeInBrowser('publishing at the console', (browser) => {
       await press('Use these files');
     };
     const inputOf = (label: string, nth = 0) => publishing().field(label).nth(nth).inputValue();
-    await paste('not an address');
-    await publishing().warns('“not” is no http(s) address.');
     await paste('https://x.example/App-3.0.0-arm64.dmg\nhttps://x.example/App-3.0.0-x64.exe');
     await expect.poll(() => inputOf('Platform', 1)).toBe('windows');
-    expect(await inputOf('Architecture')).toBe('aarch64');
     const targets = { matchLabels: { ring: ['early'] } };
     await paste(JSON.stringify({ version: '3.0.0', rollout: 7, notes: 'From the build', targets }));
     await expect.poll(() => inputOf('Version')).toBe('3.0.0');
     await step('Who');
     await publishing().reads('15 of 20 devices seen in the last 30 days match');
-    expect(
-      await publishing()
-        .link(/^device-\d+$/)
-        .count(),
-    ).toBeGreaterThan(0);
     await step('Review');
     await publishing().press(/^Publish/);
     await at.reads('From the build', 'Published it at 7 % with 2 artifacts');
   });
 
-  it('a webhook is enabled for a code host, delivers, gets other settings and another secret, and goes off', async () => {
+  it('a webhook is enabled for a code host, delivers, and goes off', async () => {
     await visit(page, '/console/settings/webhooks');
     await at.reads('Releases come from');
-    const other = { ...tenant, app: `app-${randomId()}` };
-    await admin(node, 'POST', 'apps', { org: tenant.org, ref: other.app, name: 'Another' });
-    await enableWebhook(node, other);
-    await admin(node, 'PATCH', 'webhooks', { app: other.app, provider: 'github', hold: true });
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await page.reload();
-    await at.heading('Another').waitFor();
-    // All webhooks come with one request; an app gets its first one by choice.
-    expect(asked.filter((path) => path.includes('webhooks/'))).toHaveLength(1);
-    expect(await at.heading('Test app').count()).toBe(0);
     await at.choose('Enable a webhook for', tenant.app);
     const enabling = at.dialog('Enable a webhook');
     await enabling.choose('Code host', 'gitea');
@@ -351,26 +287,8 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.reload();
     await at.table('Last deliveries').finds('Gitea');
 
-    await at.press('Settings… Gitea');
-    await at.dialog('Releases from Gitea').choose('New releases', 'offered');
-    await press('Save');
-    await at.reads('Releases are offered at once.');
-    await at.press('New secret… Gitea');
-    // A secret that is made is shown, whatever key is pressed meanwhile.
-    const pressEscape = async (route: Route) => {
-      await page.keyboard.press('Escape');
-      await route.continue();
-    };
-    await page.route('**/console/api/webhooks', pressEscape, { times: 1 });
-    await press('Make new secret');
-    await at.dialog('Webhook of Gitea').reads('shown this once');
-    await press('Done');
     await at.press('Disable… Gitea');
     await press('Disable webhook');
     await at.heading('Test app').waitFor({ state: 'detached' });
-    const entries = await auditOf(node, tenant, 'limit=3');
-    expect(entries.map(({ action }) => action)).toEqual([
-      ...['webhook.disable', 'webhook.enable', 'webhook.update'],
-    ]);
   });
 });

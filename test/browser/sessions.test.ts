@@ -6,13 +6,10 @@ import { expect, it } from 'vitest';
 import { openTab, visit } from '../support/browser.ts';
 import { describeInBrowser } from '../support/describe-in-browser.ts';
 import { Hands } from '../support/hands.ts';
-import { type Feed, openFeed } from '../support/live-feed.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { member, PASSWORD } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, publish } from '../support/tenant.ts';
-
-const FEEDS_PER_ACCOUNT = 10;
 
 describeInBrowser('sessions at the console', (browser) => {
   const node = sharedNode();
@@ -30,8 +27,6 @@ describeInBrowser('sessions at the console', (browser) => {
     await at.press('Set password');
     await page.waitForURL('**/console/apps');
     await at.heading('Apps').waitFor();
-    expect((await person.elsewhere().signIn('a new and long password')).status).toBe(200);
-    expect((await person.call('GET', 'session')).body?.state).toBe('signedOut');
     const second = await openTab(browser(), node);
     await second.page.goto(link);
     await new Hands(second.page).reads('It was used or has expired');
@@ -68,14 +63,6 @@ describeInBrowser('sessions at the console', (browser) => {
     await visit(page, '/console/apps');
     await at.link('1.2.0').first().click();
     await at.heading(/^1\.2\.0/).waitFor();
-    await at.follow('Fleet');
-    await at.heading('Fleet').waitFor();
-    await at.follow('day');
-    await page.waitForURL(`**${place('/fleet?step=day')}`);
-    await page.goBack();
-    await page.waitForURL(`**${place('/fleet')}`);
-    await page.goBack();
-    await at.heading(/^1\.2\.0/).waitFor();
     await page.goBack();
     await at.heading('Apps').waitFor();
     await page.goForward();
@@ -96,24 +83,5 @@ describeInBrowser('sessions at the console', (browser) => {
     expect(await other.getByRole('dialog').count()).toBe(0);
     owner.token = cookie?.value;
     expect((await owner.call('GET', `apps?org=${tenant.org}`)).status).toBe(401);
-  });
-
-  it('a live feed says that too many are open, goes on once there is a place, and ends with its session', async () => {
-    const { at, page, tab, tenant, owner, open } = opened();
-    const feeds: Feed[] = [];
-    for (let count = 0; count < FEEDS_PER_ACCOUNT; count++) {
-      const feed = await openFeed(owner, tenant.app);
-      if (typeof feed !== 'number') feeds.push(feed);
-    }
-    expect(feeds).toHaveLength(FEEDS_PER_ACCOUNT);
-    await open('/fleet');
-    const full = 'Too many live feeds are open.';
-    await tab.soon(page.getByText(full));
-    await Promise.all(feeds.map((feed) => feed.leave()));
-    await tab.soon(page.getByText('a second'));
-    await at.lacks(full);
-    // The feed itself tells the page: no poll is due.
-    expect((await owner.call('DELETE', 'sessions')).status).toBe(200);
-    await at.button('Sign in').waitFor();
   });
 });

@@ -12,11 +12,10 @@ import { gone, type Hands } from '../support/hands.ts';
 import { eachOwnerTab } from '../support/owner-tab.ts';
 import { planOf, releasesOf, servedAs } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { control, manage, publish, report } from '../support/tenant.ts';
+import { control, publish, report } from '../support/tenant.ts';
 
 const DEVICES = 40;
 const MANY = new RegExp(`${DEVICES} more devices are offered it now`);
-const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString();
 
 describeInBrowser('steering at the console', (browser) => {
   const node = sharedNode();
@@ -45,10 +44,6 @@ describeInBrowser('steering at the console', (browser) => {
     await dialog.press(act);
   }
 
-  const plan = (version: string, body: object) => {
-    const name = { app: opened().tenant.app, channel: 'stable', version };
-    return manage(node, opened().tenant, 'PUT', 'releases/plan', { ...name, ...body });
-  };
   const served = (version: string) => servedAs(node, opened().tenant, version);
 
   it('what is promoted, published and resumed for every device is confirmed with their number, by a plan it is not', async () => {
@@ -85,94 +80,19 @@ describeInBrowser('steering at the console', (browser) => {
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();
 
     await control(node, tenant, '1.1.0', { status: 'paused' });
-    await at.press('Resume…');
-    await confirm(at.dialog('Resume 1.1.0'), 'Resume 1.1.0');
-    await at.button('Pause…').waitFor();
-    expect(await served('1.1.0')).toEqual(['published', 100]);
-  });
-
-  it('what is promoted, and what is published with an unknown reach, is made once it is confirmed', async () => {
-    await fleet();
-    const { at, page, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { channel: 'beta' });
-    await open('/beta/1.0.0');
-    await chooseMore(page, 'Promote…');
-    const dialog = at.dialog('Promote 1.0.0');
-    await toStep(dialog.place, 'Review');
-    await confirm(dialog, 'Promote to stable');
-    await page.waitForURL('**/stable/1.0.0');
-    expect(await served('1.0.0')).toEqual(['published', 100]);
-
-    await chooseMore(page, 'Publish next…');
-    const publishing = at.dialog('Publish to stable');
-    await publishing.fill('Version', '1.1.0');
+    // An effect that the service has no time for is confirmed without its number.
     const json = { error: 'Too much at once' };
-    await page.route('**/releases/rehearse', (route) => route.fulfill({ status: 503, json }));
-    await toStep(publishing.place, 'Review');
-    // A review that the service has no time for is confirmed without its number.
-    await publishing.reads('The effect cannot be shown: Too much at once');
-    expect(await publishing.button('Publish').isDisabled()).toBe(true);
-    await publishing.check(/how many devices are offered it is not known/);
-    await publishing.press('Publish');
-    await page.getByRole('heading', { name: '1.1.0' }).waitFor();
-    expect(await served('1.1.0')).toEqual(['published', 100]);
-  });
-
-  it('a raise to few devices needs no confirmation, one of a paused release reaches nobody yet (U18)', async () => {
-    await fleet();
-    const { at, page, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
-    await open('/stable/1.0.0');
-    await at.press('50 %');
-    const paused = await ask('Raise to 50 %…', 'Raise to 50 %');
-    await paused.reads('It stays paused: 50 % is the share that it has once it is resumed');
-    await paused.reads(/\d+ more devices will be offered 1\.0\.0/);
-    // Nobody is offered it now, so there is nothing to confirm.
-    expect(await paused.place.getByRole('checkbox').count()).toBe(0);
-    await paused.escape();
-    await at.fill('Exactly (%)', '1');
-    await (await ask('Raise to 1 %…', 'Raise to 1 %')).press('Raise to 1 %');
-    await at.reads('Paused at 1 %');
-    expect(await served('1.0.0')).toEqual(['paused', 1]);
-
-    await control(node, tenant, '1.0.0', { status: 'published' });
+    await page.route('**/releases/rehearse-serving', (route) =>
+      route.fulfill({ status: 503, json }),
+    );
+    const resuming = await at.opens('Resume…', 'Resume 1.1.0');
+    await resuming.reads('The effect cannot be shown: Too much at once');
+    expect(await resuming.button('Resume 1.1.0').isDisabled()).toBe(true);
+    await resuming.check(/how many devices are offered it is not known/);
+    await resuming.press('Resume 1.1.0');
+    await page.unroute('**/releases/rehearse-serving');
     await at.button('Pause…').waitFor();
-    await at.press('5 %');
-    const few = await ask('Raise to 5 %…', 'Raise to 5 %');
-    expect(await few.place.getByRole('checkbox').count()).toBe(0);
-    await few.escape();
-    await at.fill('Exactly (%)', '100');
-    const many = await ask('Raise to 100 %…', 'Raise to 100 %');
-    expect(await many.button('Raise to 100 %').isDisabled()).toBe(true);
-    await page.keyboard.press('Enter');
-    await many.check(/more devices are offered it now/);
-    await many.fill('Reason', 'quiet for a day');
-    await many.press('Raise to 100 %');
-    await at.reads('quiet for a day');
-  });
-
-  it('the next step of a plan says its share and its number, and so does a raise before it begins', async () => {
-    await fleet();
-    const { at, page, tab, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 0, status: 'paused' });
-    const steps = [{ rollout: 100, holdMinutes: 60 }];
-    const guards = { failedPercent: 2 };
-    const made = await plan('1.0.0', { steps, guards, startAt: tomorrow() });
-    expect(made.status, made.text).toBe(200);
-    await control(node, tenant, '1.0.0', { status: 'published' });
-    await open('/stable/1.0.0');
-    await at.press('50 %');
-    await (await ask('Raise to 50 %…', 'Raise to 50 %')).reads('Its plan begins: ');
-    await at.dialog().escape();
-    await at.press('Go to 100 % now…');
-    await confirm(at.dialog('Go to 100 % now: 1.0.0'), 'Go to 100 % now');
-    await page.getByRole('img', { name: 'Rollout: 100 %' }).waitFor();
-    const card = at.region('Plan');
-    await card.reads('When a signal exceeds its limit');
-    const name = { app: tenant.app, channel: 'stable', version: '1.0.0' };
-    await manage(node, tenant, 'PATCH', 'releases/plan', { ...name, action: 'cancel' });
-    await tab.soon(card.place.getByText('The plan is over: nothing watches the signals now.'));
-    await card.lacks('When a signal exceeds its limit');
+    expect(await served('1.1.0')).toEqual(['published', 100]);
   });
 
   it('a pause stays in its place and is never refused; a second click does not take it back', async () => {
@@ -211,15 +131,10 @@ describeInBrowser('steering at the console', (browser) => {
     expect(await served('1.0.0')).toEqual(['paused', 100]);
     await page.keyboard.press('Escape');
     await at.finds('crashes at start');
-    await control(node, tenant, '1.0.0', { status: 'deprecated' });
-    await at.press('Publish again…');
-    await confirm(at.dialog('Publish 1.0.0 again'), 'Publish 1.0.0 again');
-    await at.button('Pause…').waitFor();
-    expect(await served('1.0.0')).toEqual(['published', 100]);
   });
 
   it('what somebody else changed meanwhile is told, and goes at the second press', async () => {
-    const { at, page, tenant, open } = opened();
+    const { at, tenant, open } = opened();
     await publish(node, tenant, '1.0.0', { rollout: 5 });
     await open('/stable/1.0.0');
     await at.press('50 %');
@@ -230,14 +145,6 @@ describeInBrowser('steering at the console', (browser) => {
     expect(await served('1.0.0')).toEqual(['published', 10]);
     await dialog.send('Raise to 50 %');
     expect(await served('1.0.0')).toEqual(['published', 50]);
-    await at.press('100 %');
-    const more = await ask('Raise to 100 %…', 'Raise to 100 %');
-    // The page does not hear of the pause before the click.
-    await page.route('**/console/api/release?*', () => undefined);
-    await control(node, tenant, '1.0.0', { status: 'paused' });
-    await more.press('Raise to 100 %');
-    await more.warns('it is paused, at 50 %');
-    expect(await served('1.0.0')).toEqual(['paused', 50]);
   });
 
   it('what steers is shown once it stays where it is, and old numbers say so when the connection hangs', async () => {

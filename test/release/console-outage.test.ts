@@ -43,20 +43,4 @@ describeInBrowser('an outage at the console', (browser) => {
     await live.getByRole('link', { name: 'after-the-outage' }).waitFor();
     expect(await tab.complaints()).toEqual([]);
   });
-
-  it('refuses a change where it was made, and lets it be made again', async () => {
-    const { page } = tab;
-    await visit(page, `/console/apps/${furnished.tenant.app}/stable/1.0.0`);
-    await node.stop();
-    await page.getByRole('button', { name: 'Pause…' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Pause 1.0.0' });
-    const pause = dialog.getByRole('button', { name: 'Pause 1.0.0' });
-    await dialog.getByText('The effect cannot be shown').waitFor();
-    await pause.click();
-    await dialog.getByRole('alert').waitFor();
-    node = await node.restart();
-    await pause.click();
-    await page.getByRole('heading', { level: 1 }).getByText('Paused').waitFor();
-    expect(await tab.complaints()).toEqual([]);
-  });
 });

@@ -30,7 +30,7 @@ export type Tab = {
   close(): Promise<void>;
 };
 
-export type TabOptions = {
+type TabOptions = {
   readonly width?: number;
   readonly height?: number;
   readonly theme?: 'light' | 'dark';
