@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { runPostgres } from '../support/copied-database.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,6 +18,7 @@ import {
 } from '../support/postgres-server.ts';
 import { TO_LOOPBACK } from '../support/receiver.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { runOn } from '../support/run-on.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import { processTree } from './process-tree.ts';
 
@@ -172,7 +173,7 @@ async function startLedger(): Promise<LedgerServers> {
     url,
     primary: () => primary,
     databaseUrl: () => databaseAt(database.url, primary.port),
-    query: (text) => queryOnce(databaseAt(database.url, primary.port), text),
+    query: (text) => runOn(databaseAt(database.url, primary.port), text),
     async lag() {
       await standby.catchUp();
       await standby.stopFollowing();
@@ -211,11 +212,11 @@ async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() 
     const restored = new URL(url());
     restored.pathname = `/${name}_restored`;
     // Restored beside the present one, which then makes room: nodes never see it half full.
-    await queryOnce(server.href, `CREATE DATABASE ${name}_restored`);
+    await runOn(server.href, `CREATE DATABASE ${name}_restored`);
     const restoring = ['--single-transaction', '--exit-on-error', '--dbname', restored.href];
     runPostgres('pg_restore', [...restoring, file]);
     proxy.cut();
-    await queryOnce(
+    await runOn(
       server.href,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
     );
@@ -230,23 +231,12 @@ async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() 
 async function renameDatabase(server: string, name: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await queryOnce(server, `ALTER DATABASE ${name} RENAME TO ${to}`);
+      await runOn(server, `ALTER DATABASE ${name} RENAME TO ${to}`);
       return;
     } catch (error) {
       if (attempt === RENAME_ATTEMPTS_MAX) throw error;
       const held = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
-      await queryOnce(server, held);
+      await runOn(server, held);
     }
-  }
-}
-
-async function queryOnce<Row extends pg.QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
   }
 }

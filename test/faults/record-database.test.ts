@@ -12,11 +12,8 @@ import { createTenant, readStable, type TestTenant } from '../store/ledger/ledge
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
-import {
-  queryOn,
-  type ReplaceableDatabase,
-  replaceableDatabase,
-} from '../support/replaceable-database.ts';
+import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
+import { runOn } from '../support/run-on.ts';
 
 const postgresUrl = inject('postgresUrl');
 const title = (rest: string) =>
@@ -81,10 +78,10 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const tenant = await createTenant(ledger);
     const { channelId } = await readStable(ledger, tenant);
     memory.remember(channelId);
-    await queryOn(fresh.url, 'ALTER SCHEMA public RENAME TO aside; CREATE SCHEMA public');
+    await runOn(fresh.url, 'ALTER SCHEMA public RENAME TO aside; CREATE SCHEMA public');
     await expectUnavailable(ledger, tenant);
     await eventually('it is foreign', () => report.foreignCounts.length > 0);
-    await queryOn(fresh.url, 'DROP SCHEMA public; ALTER SCHEMA aside RENAME TO public');
+    await runOn(fresh.url, 'DROP SCHEMA public; ALTER SCHEMA aside RENAME TO public');
     await eventually('it is back', () => ledger.isReachable());
     expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
   });
@@ -93,7 +90,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const fresh = await freshDatabase(postgresUrl);
     endings.push(() => fresh.drop());
     const role = `plain_${Date.now()}`;
-    await queryOn(
+    await runOn(
       fresh.url,
       `CREATE ROLE ${role} LOGIN; GRANT ALL ON SCHEMA public TO ${role};
        REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public;
@@ -101,7 +98,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     );
     const url = Object.assign(new URL(fresh.url), { username: role }).href;
     const { ledger } = await open(url);
-    endings.push(() => queryOn(fresh.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`));
+    endings.push(() => runOn(fresh.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`));
     await createTenant(ledger);
     await ledger.close();
   });

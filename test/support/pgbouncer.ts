@@ -3,9 +3,9 @@
 
 import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
+import { runOn } from './run-on.ts';
 import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
 import { findSystemAccount } from './system-account.ts';
 
@@ -84,15 +84,4 @@ auth_file = ${join(folder, 'userlist.txt')}
 admin_users = ${USER}
 pool_mode = transaction
 `;
-}
-
-async function runOn(url: string, command: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query(command)).rows;
-  } finally {
-    await client.end();
-  }
 }

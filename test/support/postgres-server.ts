@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
+import { runOn } from './run-on.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -168,36 +169,28 @@ function controlStandby(
 ): Pick<StandbyServer, 'catchUp' | 'stopFollowing' | 'promote'> {
   return {
     async catchUp() {
-      const [row] = await queryOn<{ at: string }>(primaryPort, 'SELECT pg_current_wal_lsn() AS at');
+      const [row] = await runOn<{ at: string }>(
+        urlOf(primaryPort),
+        'SELECT pg_current_wal_lsn() AS at',
+      );
       await untilTrueOn(port, `SELECT pg_last_wal_replay_lsn() >= '${row?.at}' AS "isTrue"`);
     },
     async stopFollowing() {
-      await queryOn(port, `ALTER SYSTEM SET primary_conninfo = ''`);
-      await queryOn(port, 'SELECT pg_reload_conf()');
+      await runOn(urlOf(port), `ALTER SYSTEM SET primary_conninfo = ''`);
+      await runOn(urlOf(port), 'SELECT pg_reload_conf()');
       await untilTrueOn(port, 'SELECT count(*) = 0 AS "isTrue" FROM pg_stat_wal_receiver');
     },
     async promote() {
-      await queryOn(port, 'SELECT pg_promote(true, 30)');
+      await runOn(urlOf(port), 'SELECT pg_promote(true, 30)');
     },
   };
 }
 
 async function untilTrueOn(port: number, query: string): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while ((await queryOn<{ isTrue: boolean | null }>(port, query))[0]?.isTrue !== true) {
+  while ((await runOn<{ isTrue: boolean | null }>(urlOf(port), query))[0]?.isTrue !== true) {
     if (Date.now() > deadline) throw new Error(`Not true within ${START_TIMEOUT_MS} ms: ${query}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-async function queryOn<Row extends pg.QueryResultRow>(port: number, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: urlOf(port) });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
   }
 }
 

@@ -1,9 +1,9 @@
 // Database whose place another one can take, under the same address: a wrong volume, a restore, a server that
 // lost its data.
 
-import pg from 'pg';
 import { eventually } from './eventually.ts';
 import { freshDatabase } from './fresh-database.ts';
+import { runOn } from './run-on.ts';
 
 export type ReplaceableDatabase = {
   readonly url: string;
@@ -23,11 +23,14 @@ export async function replaceableDatabase(postgresUrl: string): Promise<Replacea
   /** Tried again, because a node may connect between the two statements. */
   async function rename(from: string, to: string): Promise<void> {
     await eventually(`${from} is ${to}`, async () => {
-      await queryOn(
+      await runOn(
         postgresUrl,
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${from}'`,
       );
-      return succeeds(queryOn(postgresUrl, `ALTER DATABASE ${from} RENAME TO ${to}`));
+      return runOn(postgresUrl, `ALTER DATABASE ${from} RENAME TO ${to}`).then(
+        () => true,
+        () => false,
+      );
     });
   }
   return {
@@ -36,40 +39,16 @@ export async function replaceableDatabase(postgresUrl: string): Promise<Replacea
       await rename(name, aside);
       if (by === 'nothing') return;
       const template = by === 'an empty one' ? 'template0' : aside;
-      await queryOn(postgresUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+      await runOn(postgresUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
     },
     async restore() {
-      await queryOn(postgresUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await runOn(postgresUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
       await rename(aside, name);
     },
-    query: (text) => queryOn(fresh.url, text),
+    query: (text) => runOn(fresh.url, text),
     async drop() {
-      await queryOn(postgresUrl, `DROP DATABASE IF EXISTS ${aside} WITH (FORCE)`);
+      await runOn(postgresUrl, `DROP DATABASE IF EXISTS ${aside} WITH (FORCE)`);
       await fresh.drop();
     },
   };
-}
-
-/** Runs statements on a connection of their own; returns the rows of the last one. */
-export async function queryOn(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  // Tests end sessions and servers.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    const result: unknown = await client.query(text);
-    const [last] = [result].flat().slice(-1) as pg.QueryResult<Record<string, unknown>>[];
-    return last?.rows ?? [];
-  } finally {
-    await client.end();
-  }
-}
-
-async function succeeds(call: Promise<unknown>): Promise<boolean> {
-  try {
-    await call;
-    return true;
-  } catch {
-    return false;
-  }
 }
