@@ -1,10 +1,10 @@
-// Tests a move of an embedded service to PostgreSQL that is killed: while it copies, right before its commit,
-// and right after it. The commit decides where the record is; nothing is lost, and the same command ends the
-// move.
+// Tests a move of an embedded service to PostgreSQL that is killed right before its commit, and right after
+// it. The commit decides where the record is; nothing is lost, and the same command ends the move.
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
 import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
@@ -16,63 +16,47 @@ import { startProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, publish, report, type Tenant } from '../support/tenant.ts';
 
 const PASSWORD = 'hunter2';
-const DEVICES = 1200;
+/** As many as one report may have. */
+const DEVICES = 500;
 
 const postgresUrl = inject('postgresUrl');
-const needed = 'a move that is killed';
-const title = postgresUrl === '' ? `${needed} (skipped: no PostgreSQL on this machine)` : needed;
 
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
+/** Data directory of a stopped embedded service with an app, a release and devices. */
+let furnished: string;
+let tenant: Tenant;
 
-/** Makes a stopped embedded service, and a way to an empty database that can be cut. */
+/** Makes a copy of the stopped service, and a way to an empty database that can be cut. */
 async function stoppedService() {
   const dataDir = temporaryFolder('sluice-move-');
+  onTestFinished(() => removeFolder(dataDir));
+  cpSync(furnished, dataDir, { recursive: true });
   const { url, drop } = await freshDatabase(postgresUrl);
+  onTestFinished(drop);
   const proxy = await startProxy(Number(new URL(url).port));
-  endings.push(
-    () => removeFolder(dataDir),
-    drop,
-    () => proxy.close(),
-  );
-  const node = await start({ DATA_DIR: dataDir });
-  const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  for (let first = 0; first < DEVICES; first += 400) {
-    const devices = Array.from({ length: 400 }, (_, index) => ({
-      ...{
-        deviceId: `device-${first + index}`,
-        version: '0.9.0',
-        platform: 'linux',
-        arch: 'x86_64',
-      },
-    }));
-    expect((await report(node, tenant, devices)).status).toBe(200);
-  }
-  await node.stop();
+  onTestFinished(() => proxy.close());
   const way = Object.assign(new URL(url), { port: String(proxy.port), password: PASSWORD }).href;
-  return { dataDir, tenant, proxy, url, way };
+  return { dataDir, proxy, url, way };
 }
 
 type Service = Awaited<ReturnType<typeof stoppedService>>;
 
 async function start(settings: Record<string, string>): Promise<ServingNode> {
   const node = await startNode(settings);
-  endings.push(() => node.stop());
+  onTestFinished(() => node.stop());
   return node;
 }
 
-/** Begins a move, lets it come to a chunk for which `isThere` is true, and kills it there. */
+/** Begins a move, and kills it at its commit, which is let through or not, once all is there. */
 async function killAt(
   { dataDir, proxy, way }: Service,
-  isThere: (chunk: Buffer) => boolean,
+  isLetThrough: boolean,
   isOver: () => Promise<boolean> | boolean,
 ): Promise<void> {
   let hasCome = false;
   proxy.silenceAfter((chunk) => {
-    hasCome ||= isThere(chunk);
+    const isCommit = chunk.toString('latin1').endsWith('COMMIT\0');
+    if (isCommit && !isLetThrough) proxy.blackhole();
+    hasCome ||= isCommit;
     return hasCome;
   });
   const moving = await startProcess(process.execPath, [SLUICE_COMMAND, 'move', '--json'], {
@@ -121,17 +105,18 @@ async function hasSchema(url: string): Promise<boolean> {
   return row?.isThere === true;
 }
 
-/** Starts the service on PostgreSQL and expects all that it had. */
-async function expectWhole(tenant: Tenant, dataDir: string, url: string): Promise<void> {
+/** Starts the service on PostgreSQL, expects all that it had, and stops it. */
+async function expectWhole(dataDir: string, url: string): Promise<void> {
   const node = await start({ DATA_DIR: dataDir, DATABASE_URL: url });
   expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
   const [row] = await runOn<{ count: number }>(url, 'SELECT count(*)::int FROM devices');
   expect(row?.count).toBe(DEVICES);
   expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+  await node.stop();
 }
 
-/** Returns the start of an embedded service, which must fail, as a line. */
-async function refusal(dataDir: string): Promise<string> {
+/** Returns why the embedded service does not start. */
+function refusal(dataDir: string): Promise<string> {
   return startNode({ DATA_DIR: dataDir }).then(
     async (node) => {
       await node.stop();
@@ -141,36 +126,28 @@ async function refusal(dataDir: string): Promise<string> {
   );
 }
 
-const isCommit = (chunk: Buffer) => chunk.toString('latin1').endsWith('COMMIT\0');
-
-describe.skipIf(postgresUrl === '')(title, () => {
-  it('while it copies has moved nothing: the service goes on, and is moved later', async () => {
-    const service = await stoppedService();
-    const { dataDir, proxy, url, tenant } = service;
-    const isCopying = (chunk: Buffer) => {
-      const isThere = chunk.includes('INSERT INTO devices ');
-      if (isThere) proxy.blackhole();
-      return isThere;
-    };
-    await killAt(service, isCopying, () => true);
-    await eventually('the database is empty', async () => !(await hasSchema(url)));
-    expect(existsSync(join(dataDir, 'ledger.moved'))).toBe(false);
-    const node = await start({ DATA_DIR: dataDir });
-    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+describeOnRealStores('a move that is killed', () => {
+  beforeAll(async () => {
+    furnished = temporaryFolder('sluice-move-');
+    const node = await startNode({ DATA_DIR: furnished });
+    tenant = await createTenant(node);
+    await publish(node, tenant, '1.0.0');
+    const devices = Array.from({ length: DEVICES }, (_, index) => ({
+      ...{ deviceId: `device-${index}`, version: '0.9.0', platform: 'linux', arch: 'x86_64' },
+    }));
+    expect((await report(node, tenant, devices)).status).toBe(200);
     await node.stop();
-    await moveAgain(service);
-    await expectWhole(tenant, dataDir, url);
   });
+  afterAll(() => removeFolder(furnished));
 
   it('right before the commit has moved nothing: no start decides that, and the command or its undo does', async () => {
     const service = await stoppedService();
-    const { dataDir, proxy, url, tenant } = service;
-    const isEnding = (chunk: Buffer) => {
-      if (isCommit(chunk)) proxy.blackhole();
-      return isCommit(chunk);
+    const { dataDir, url } = service;
+    const killAtItsEnd = async () => {
+      await killAt(service, false, () => existsSync(join(dataDir, 'ledger.moved')));
+      await eventually('the database is empty', async () => !(await hasSchema(url)));
     };
-    await killAt(service, isEnding, () => existsSync(join(dataDir, 'ledger.moved')));
-    await eventually('the database is empty', async () => !(await hasSchema(url)));
+    await killAtItsEnd();
     const refused = await refusal(dataDir);
     expect(refused).toContain("was broken off: `sluice move --to 'postgres://");
     expect(refused).not.toContain(PASSWORD);
@@ -181,22 +158,20 @@ describe.skipIf(postgresUrl === '')(title, () => {
     expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
     await node.stop();
 
-    await killAt(service, isEnding, () => existsSync(join(dataDir, 'ledger.moved')));
-    await eventually('the database is empty', async () => !(await hasSchema(url)));
+    await killAtItsEnd();
     await moveAgain(service);
-    await expectWhole(tenant, dataDir, url);
+    await expectWhole(dataDir, url);
   });
 
   it('right after the commit has moved all: the command finds that and ends, and a start finds it too', async () => {
     const service = await stoppedService();
-    const { dataDir, url, way, tenant } = service;
-    await killAt(service, isCommit, () => hasSchema(url));
+    const { dataDir, url, way } = service;
+    await killAt(service, true, () => hasSchema(url));
     expect(await refusal(dataDir)).toContain('was broken off');
-    await (await start({ DATA_DIR: dataDir, DATABASE_URL: url })).stop();
+    await expectWhole(dataDir, url);
     const { rows } = await moveAgain(service);
     expect(rows).toBeGreaterThan(DEVICES);
     expect(await refusal(dataDir)).toContain('was moved to PostgreSQL at ');
-    await expectWhole(tenant, dataDir, url);
     const undone = await runSluice(['move', '--undo'], { DATA_DIR: dataDir, DATABASE_URL: way });
     expect([undone.code, undone.stderr]).toEqual([1, expect.stringContaining('was started on')]);
   });

@@ -4,12 +4,14 @@
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
+import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { Person } from '../support/person.ts';
 import { auditOf } from '../support/published.ts';
@@ -17,38 +19,32 @@ import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import { check, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
-const DEVICES = 10_000;
-const DEVICES_AT_A_TIME = 500;
-const DECISIONS = 1000;
-const ASKED_AT_A_TIME = 20;
+const DEVICES = Array.from({ length: 1500 }, (_, index) => ({
+  ...{ deviceId: `device-${index}`, version: '0.9.0', platform: 'linux', arch: 'x86_64' },
+  ...(index % 2 === 0 && { labels: { ring: 'early' } }),
+}));
+const [REPORTED_AT_A_TIME, ASKED] = [500, 100];
 const PASSWORD = 'hunter2';
 
 const postgresUrl = inject('postgresUrl');
-const needed = 'sluice move';
-const title = postgresUrl === '' ? `${needed} (skipped: no PostgreSQL on this machine)` : needed;
-
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
 
 function dataFolder(): string {
   const folder = temporaryFolder('sluice-move-');
-  endings.push(() => removeFolder(folder));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 
 /** Creates an empty database; its address has a password, which this server does not ask for. */
 async function emptyDatabase(): Promise<string> {
   const { url, drop } = await freshDatabase(postgresUrl);
-  endings.push(drop);
+  onTestFinished(drop);
   return Object.assign(new URL(url), { password: PASSWORD }).href;
 }
 
 /** Starts a node that makes its own secret key; stops it in the end. */
 async function start(settings: NodeSettings): Promise<ServingNode> {
   const node = await startNode(settings);
-  endings.push(() => node.stop());
+  onTestFinished(() => node.stop());
   return node;
 }
 
@@ -95,16 +91,8 @@ async function furnish(node: ServingNode) {
   ];
   const plan = { app: tenant.app, channel: 'stable', version: '2.0.0', steps };
   expect((await manage(node, tenant, 'PUT', 'releases/plan', plan)).status).toBe(200);
-  for (let first = 0; first < DEVICES; first += DEVICES_AT_A_TIME) {
-    const devices = Array.from({ length: DEVICES_AT_A_TIME }, (_, index) => ({
-      ...{
-        deviceId: `device-${first + index}`,
-        version: '0.9.0',
-        platform: 'linux',
-        arch: 'x86_64',
-      },
-      ...(index % 2 === 0 && { labels: { ring: 'early' } }),
-    }));
+  for (let first = 0; first < DEVICES.length; first += REPORTED_AT_A_TIME) {
+    const devices = DEVICES.slice(first, first + REPORTED_AT_A_TIME);
     expect((await report(node, tenant, devices)).status).toBe(200);
   }
   const hook = await enableWebhook(node, tenant);
@@ -121,21 +109,16 @@ async function planOf(node: ServingNode, tenant: Tenant) {
   return body?.plan as { nextAt: string; steps: readonly { startedAt: string | null }[] };
 }
 
-/** Returns what a thousand devices are told, as texts; their checks are of versions on record. */
-async function decisionsOf(node: ServingNode, tenant: Tenant): Promise<readonly string[]> {
-  const told: string[] = [];
-  for (let first = 0; first < DECISIONS; first += ASKED_AT_A_TIME) {
-    const answers = await Promise.all(
-      Array.from({ length: ASKED_AT_A_TIME }, (_, index) =>
-        check(node, tenant, '0.9.0', { device: `device-${first + index}` }),
-      ),
-    );
-    told.push(...answers.map(({ status, text }) => `${status} ${text}`));
-  }
-  return told;
+/** Returns what many devices are told, as texts; their checks are of versions on record. */
+function decisionsOf(node: ServingNode, tenant: Tenant): Promise<readonly string[]> {
+  const told = DEVICES.slice(0, ASKED).map(async ({ deviceId }) => {
+    const { status, text } = await check(node, tenant, '0.9.0', { device: deviceId });
+    return `${status} ${text}`;
+  });
+  return Promise.all(told);
 }
 
-describe.skipIf(postgresUrl === '')(title, () => {
+describeOnRealStores('sluice move', () => {
   it('brings a service in use to PostgreSQL, where everything is as before', async () => {
     const DATA_DIR = dataFolder();
     const DATABASE_URL = await emptyDatabase();
@@ -157,7 +140,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     expect(done).toEqual({ to: tried.to, moved: true });
     expect(await moved(DATA_DIR, DATABASE_URL, ['--dry-run'])).toMatchObject(done);
     expect({ tables, rows }).toEqual({ tables: tried.tables, rows: tried.rows });
-    expect(rows).toBeGreaterThan(DEVICES);
+    expect(rows).toBeGreaterThan(DEVICES.length);
     console.info(`moved ${rows} rows of ${tables} tables in ${seconds} s`);
 
     node = await node.restart({ DATABASE_URL });
@@ -172,7 +155,10 @@ describe.skipIf(postgresUrl === '')(title, () => {
     // The browser is still signed in, and the password is the same.
     expect((await here.call('GET', 'session')).body?.state).toBe('signedIn');
     expect((await here.elsewhere().signIn()).status).toBe(200);
-    await expectHook(node, hook);
+    // A code host whose secret is the one from before is believed, and another is not.
+    expect((await deliver(node, hook, releaseEvent('v2.5.0'))).body?.outcome).toBe('created');
+    const other: Hook = { ...hook, secret: 'another' };
+    expect((await deliver(node, other, releaseEvent('v2.6.0'))).status).toBe(401);
     expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
     expect((await check(node, tenant, '0.9.0')).body?.version).toBe('3.0.0');
     expect(node.output()).not.toContain('went back or moved');
@@ -186,38 +172,19 @@ describe.skipIf(postgresUrl === '')(title, () => {
     expect((await move(DATA_DIR, ['--undo'], { DATABASE_URL })).code).toBe(1);
   });
 
-  it('goes on with the secrets that the embedded service has generated', async () => {
-    const DATA_DIR = dataFolder();
-    const DATABASE_URL = await emptyDatabase();
-    const ADMIN_TOKEN = '';
-    const embedded = await start({ DATA_DIR, ADMIN_TOKEN });
-    const created = await runSluice(['org', 'create', '--name', 'A', '--json'], {
-      DATA_DIR,
-      SLUICE_URL: embedded.url,
-    });
-    expect(created.code).toBe(0);
-    await embedded.stop();
-    await moved(DATA_DIR, DATABASE_URL);
-    const node = await start({ DATA_DIR, ADMIN_TOKEN, DATABASE_URL });
-    const listed = await runSluice(['org', 'list', '--json'], { DATA_DIR, SLUICE_URL: node.url });
-    expect(JSON.parse(listed.stdout)).toMatchObject({ organizations: [{ name: 'A' }] });
-    // A directory that never moved has secrets of nobody.
-    const other = await start({ DATA_DIR: dataFolder(), ADMIN_TOKEN, DATABASE_URL });
-    writeFileSync(join(other.dataDir, 'admin-token'), 'nobodys-token-of-32-characters-xx');
-    const refused = await runSluice(['org', 'list'], {
-      DATA_DIR: other.dataDir,
-      SLUICE_URL: other.url,
-    });
-    expect(refused.code).toBe(1);
-  });
-
-  it('refuses a start on the directory afterwards, with the way back, and goes it', async () => {
+  it('refuses a start on the directory afterwards, with the way back, and goes it; secrets go along', async () => {
     const DATA_DIR = dataFolder();
     const DATABASE_URL = await emptyDatabase();
     const { host, pathname } = new URL(DATABASE_URL);
-    const embedded = await start({ DATA_DIR });
-    const tenant = await createTenant(embedded);
-    await publish(embedded, tenant, '1.0.0');
+    // The embedded service has generated its secrets.
+    const ADMIN_TOKEN = '';
+    const operate = async (node: ServingNode, ...args: string[]) => {
+      const environment = { DATA_DIR: node.dataDir, SLUICE_URL: node.url };
+      const { code, stdout } = await runSluice(['org', ...args, '--json'], environment);
+      return [code, stdout === '' ? '' : JSON.parse(stdout)];
+    };
+    const embedded = await start({ DATA_DIR, ADMIN_TOKEN });
+    expect((await operate(embedded, 'create', '--name', 'A'))[0]).toBe(0);
     await embedded.stop();
     await moved(DATA_DIR, DATABASE_URL);
     const told = await refusal({ DATA_DIR });
@@ -239,50 +206,36 @@ describe.skipIf(postgresUrl === '')(title, () => {
     const gone = await move(DATA_DIR, ['--undo', '--to', away.href]);
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('was moved to')]);
 
-    expect(await moved(DATA_DIR, DATABASE_URL)).toMatchObject({ rows: expect.any(Number) });
     // The line that was printed, which no setting helps.
     const [, words = '', address = ''] = way ?? [];
     const environment = { DATA_DIR, PGPASSWORD: PASSWORD };
     const undone = await runSluice([...words.split(' '), address, '--json'], environment);
     expect(undone).toEqual({ code: 0, stdout: '{"undone":true}\n', stderr: '' });
-    const back = await start({ DATA_DIR });
-    expect((await check(back, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-    expect((await publish(back, tenant, '1.1.0')).status).toBe(201);
+    const back = await start({ DATA_DIR, ADMIN_TOKEN });
+    expect((await operate(back, 'create', '--name', 'B'))[0]).toBe(0);
     await back.stop();
     await moved(DATA_DIR, DATABASE_URL);
-    const node = await start({ DATA_DIR, DATABASE_URL });
-    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-  });
-
-  it('goes back without the other database only where it is forced to', async () => {
-    const DATA_DIR = dataFolder();
-    const { url, drop } = await freshDatabase(postgresUrl);
-    endings.push(drop);
-    await (await start({ DATA_DIR })).stop();
-    await moved(DATA_DIR, url);
-    await drop();
-    const refused = await move(DATA_DIR, ['--undo'], { DATABASE_URL: url });
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(/cannot be used: .* does not exist\. --force goes back without/),
-    ]);
-    expect((await move(DATA_DIR, ['--undo', '--force'], { DATABASE_URL: url })).code).toBe(0);
-    const back = await start({ DATA_DIR });
-    // What may go on elsewhere is of another time line.
-    expect(back.output()).toContain('went back or moved');
+    const node = await start({ DATA_DIR, ADMIN_TOKEN, DATABASE_URL });
+    const organizations = [{ name: 'A' }, { name: 'B' }];
+    expect(await operate(node, 'list')).toMatchObject([0, { organizations }]);
+    // A directory that never moved has secrets of nobody.
+    const other = await start({ DATA_DIR: dataFolder(), ADMIN_TOKEN, DATABASE_URL });
+    writeFileSync(join(other.dataDir, 'admin-token'), 'nobodys-token-of-32-characters-xx');
+    expect((await operate(other, 'list'))[0]).toBe(1);
   });
 
   it('refuses a service that runs, a database in use, and addresses that lead nowhere', async () => {
     const DATA_DIR = dataFolder();
-    const DATABASE_URL = await emptyDatabase();
+    const { url: DATABASE_URL, drop } = await freshDatabase(postgresUrl);
+    onTestFinished(drop);
     const embedded = await start({ DATA_DIR });
     const running = await move(DATA_DIR, ['--to', DATABASE_URL]);
     expect([running.code, running.stdout]).toEqual([1, '']);
     expect(running.stderr).toMatch(/^sluice: The directory .* is in use by process \d+[^\n]*\n$/);
     await embedded.stop();
 
-    const other = await emptyDatabase();
-    await (await start({ DATABASE_URL: other })).dispose();
+    const { url: other, drop: dropOther } = await migratedDatabase(postgresUrl);
+    onTestFinished(dropOther);
     const nowhere = `postgres://sluice:${PASSWORD}@127.0.0.1:${await freePort()}/none`;
     const missing = Object.assign(new URL(DATABASE_URL), { pathname: '/none' }).href;
     const wrong: readonly (readonly [args: string[], code: number, told: RegExp | string])[] = [
@@ -302,11 +255,13 @@ describe.skipIf(postgresUrl === '')(title, () => {
       expect(result.stderr).toMatch(/^sluice: [^\n]+\n$/);
     }
     expect(existsSync(join(DATA_DIR, 'ledger.moved'))).toBe(false);
-    const empty = await move(dataFolder(), ['--to', DATABASE_URL]);
+    const unused = dataFolder();
+    const empty = await move(unused, ['--to', DATABASE_URL]);
     expect([empty.code, empty.stderr]).toEqual([
       1,
       expect.stringContaining('no embedded database'),
     ]);
+    expect(existsSync(join(unused, 'ledger'))).toBe(false);
 
     // A DATABASE_URL on the used directory is answered with the command, wherever it is asked.
     const migrate = await runSluice(['migrate'], { DATA_DIR, DATABASE_URL });
@@ -318,13 +273,14 @@ describe.skipIf(postgresUrl === '')(title, () => {
     expect(text.stdout).toMatch(
       /^tables: \d+\nrows: \d+\nseconds: [\d.]+\nMoved to PostgreSQL at \S+\.\n\nStart the service with /,
     );
+
+    // It goes back without the other database only where it is forced to.
+    await drop();
+    const refused = await move(DATA_DIR, ['--undo'], { DATABASE_URL });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/cannot be used: .* does not exist\. --force goes back without/),
+    ]);
+    expect((await move(DATA_DIR, ['--undo', '--force'], { DATABASE_URL })).code).toBe(0);
   });
 });
-
-/** Expects that a code host whose secret is the one from before is believed, and another is not. */
-async function expectHook(node: ServingNode, hook: Hook): Promise<void> {
-  const taken = await deliver(node, hook, releaseEvent('v2.5.0'));
-  expect(taken.body?.outcome).toBe('created');
-  const other = { ...hook, secret: 'another' };
-  expect((await deliver(node, other, releaseEvent('v2.6.0'))).status).toBe(401);
-}
