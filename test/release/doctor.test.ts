@@ -1,5 +1,5 @@
-// Tests `sluice doctor` and `sluice migrate` on real stores in good and in bad states, as an operator runs
-// them: by settings, without a running service.
+// Tests `sluice doctor` and `sluice migrate` on real stores in good and in bad states, by settings, without a
+// running service. What they say of settings alone: test/node/examine-settings.test.ts.
 
 import { once } from 'node:events';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,12 +7,15 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Check, Diagnosis } from '../../src/contract/store-fault.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Diagnosis } from '../../src/contract/store-fault.ts';
+import { diagnose } from '../../src/node/machine/doctor.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
+import { migrate } from '../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { applyBaseline, recordMigration } from '../store/ledger/baseline-schema.ts';
-import { realStores } from '../support/backend.ts';
+import { describeOnRealStores } from '../support/backend.ts';
+import { baseEnvironment } from '../support/base-environment.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, startNode } from '../support/node.ts';
 import { nodeClock } from '../support/node-clock.ts';
@@ -26,51 +29,56 @@ import { createTenant } from '../support/tenant.ts';
 
 const SECRET = 'f3b1c09a7d5e2846f3b1c09a7d5e2846';
 
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
 function dataDir(): string {
   const folder = temporaryFolder('sluice-doctor-');
-  endings.push(() => removeFolder(folder));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 
-/** Runs the doctor; returns its checks by name, and the names of those that failed. */
-async function doctor(settings: NodeSettings) {
+/** Settings of a doctor; a password in them is `hunter2`. */
+function environmentOf(settings: NodeSettings): NodeSettings {
   const secrets = { ADMIN_TOKEN: SECRET, SECRET_KEY: SECRET };
-  const environment = { DATA_DIR: dataDir(), PORT: '0', ...secrets, ...settings };
-  const { code, stdout, stderr } = await runSluice(['doctor', '--json'], environment);
-  expect(stderr).toBe('');
-  expect(stdout).not.toContain(SECRET);
-  const { checks } = JSON.parse(stdout) as Diagnosis;
-  const bad = checks.filter(({ ok }) => !ok).map(({ name }) => name);
-  expect(code, stdout).toBe(bad.length === 0 ? 0 : 1);
-  const message = (name: string): string => find(checks, name).message;
-  return { bad, message, text: stdout };
+  return { DATA_DIR: dataDir(), PORT: '0', ...secrets, ...settings };
 }
 
-function find(checks: readonly Check[], name: string): Check {
-  const found = checks.find((check) => check.name === name);
-  if (found === undefined) throw new Error(`no check ${name}`);
-  return found;
+/** Examines in this process, as the command does in one of its own. */
+async function doctor(settings: NodeSettings) {
+  const environment = { ...baseEnvironment(), ...environmentOf(settings) };
+  return read(await diagnose(undefined, environment));
+}
+
+/** Returns the names of the checks that failed, and the message of each check; secrets are in none. */
+function read({ checks }: Diagnosis) {
+  expect(JSON.stringify(checks)).not.toMatch(new RegExp(`${SECRET}|hunter2`));
+  const messages = new Map(checks.map(({ name, message }) => [name, message]));
+  const bad = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  return { bad, message: (name: string) => messages.get(name) ?? `no check ${name}` };
+}
+
+/** Runs the command; returns the same, and expects that its exit code tells whether all is well. */
+async function doctorCommand(settings: NodeSettings) {
+  const { code, stdout, stderr } = await runSluice(['doctor', '--json'], environmentOf(settings));
+  const result = read(JSON.parse(stdout) as Diagnosis);
+  expect([code, stderr]).toEqual([result.bad.length === 0 ? 0 : 1, '']);
+  return result;
 }
 
 describe('sluice doctor on the embedded set-up', () => {
   it('follows a directory from before its first start, through a run, to the end', async () => {
     const DATA_DIR = join(dataDir(), 'data');
-    const before = await doctor({ DATA_DIR });
+    const before = await doctorCommand({ DATA_DIR });
     expect([before.bad, before.message('ledger')]).toEqual([
       [],
       expect.stringContaining('made at'),
     ]);
 
     const node = await startNode({ DATA_DIR });
-    endings.push(() => node.dispose());
-    const during = await doctor({ DATA_DIR });
+    onTestFinished(() => node.dispose());
+    const PORT = new URL(node.url).port;
+    const during = await doctor({ DATA_DIR, HOST: '127.0.0.1', PORT });
     expect(during.bad).toEqual([]);
     expect(during.message('ledger')).toMatch(/in use by process \d+/);
+    expect(during.message('port')).toContain('is in use by a running service');
     await node.stop();
 
     const after = await doctor({ DATA_DIR });
@@ -86,10 +94,9 @@ describe('sluice doctor on the embedded set-up', () => {
   it('says that a directory is none, or has lost its database', async () => {
     const folder = dataDir();
     writeFileSync(join(folder, 'file'), '');
-    const file = await doctor({ DATA_DIR: join(folder, 'file') });
-    expect(file.bad).toContain('data-dir');
+    expect((await doctor({ DATA_DIR: join(folder, 'file') })).bad).toContain('data-dir');
     writeFileSync(join(folder, 'ledger.used'), '');
-    const lost = await doctor({ DATA_DIR: folder });
+    const lost = await doctorCommand({ DATA_DIR: folder });
     expect([lost.bad, lost.message('ledger')]).toEqual([
       ['ledger'],
       expect.stringContaining('has been used'),
@@ -111,59 +118,38 @@ describe('sluice doctor on the embedded set-up', () => {
     },
   );
 
-  it('tells a server of mails that cannot be used, without its password', async () => {
-    const SMTP_URL = 'smtp://updates:hunter2@127.0.0.1:1';
-    const { bad, message, text } = await doctor({ SMTP_URL, MAIL_FROM: 'updates@example.com' });
-    expect(bad).toEqual(['mail']);
-    expect(message('mail')).toMatch(/^SMTP_URL: the server at 127\.0\.0\.1:1 cannot be used: /);
-    expect(text).not.toContain('hunter2');
-  });
-
-  it('tells a provider of sign-ins that cannot be used', async () => {
-    const { bad, message, text } = await doctor({
-      OIDC_ISSUER: 'http://127.0.0.1:1',
-      OIDC_CLIENT_ID: 'sluice',
-      OIDC_CLIENT_SECRET: SECRET,
-      CONSOLE_URL: 'http://127.0.0.1:2',
+  it('tells a server of mails and a provider of sign-ins that cannot be used, and a port that is taken', async () => {
+    const other = createServer((socket) => socket.destroy());
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void other.close());
+    const { port } = other.address() as AddressInfo;
+    const { bad, message } = await doctor({
+      ...{ SMTP_URL: 'smtp://updates:hunter2@127.0.0.1:1', MAIL_FROM: 'updates@example.com' },
+      ...{ OIDC_ISSUER: 'http://127.0.0.1:1', CONSOLE_URL: 'http://127.0.0.1:2' },
+      ...{ OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: SECRET },
+      ...{ HOST: '127.0.0.1', PORT: String(port) },
     });
-    expect(bad).toEqual(['oidc']);
+    expect(bad.toSorted()).toEqual(['mail', 'oidc', 'port']);
+    expect(message('mail')).toMatch(/^SMTP_URL: the server at 127\.0\.0\.1:1 cannot be used: /);
     expect(message('oidc')).toMatch(/^http:\/\/127\.0\.0\.1:1 cannot be used: ./);
-    expect(text).not.toContain(SECRET);
+    expect(message('port')).toContain(`127.0.0.1:${port} is in use by another program`);
   });
 
-  it('tells an issuer without its last slash, and an address without a provider, apart', async () => {
+  it('tells a provider and an address without one apart', async () => {
     const server = createHttpServer(({ url }, response) => {
       const isOurs = url?.startsWith('/realm/') === true;
       const body = JSON.stringify({ issuer: `${origin}/realm/` });
       response.writeHead(isOurs ? 200 : 404, { 'content-type': 'application/json' }).end(body);
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    endings.push(() => server.close());
+    onTestFinished(() => void server.close());
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const toldOf = async (issuer: string) => {
       const client = { OIDC_CLIENT_ID: 'sluice', OIDC_CLIENT_SECRET: SECRET };
       return (await doctor({ OIDC_ISSUER: issuer, ...client })).message('oidc');
     };
-    expect(await toldOf(`${origin}/realm`)).toContain(`cannot be used: it calls itself ${origin}`);
     expect(await toldOf(origin)).toContain('cannot be used: its answer is not that of a provider');
     expect(await toldOf(`${origin}/realm/`)).toBe(`${origin}/realm/ answers`);
-  });
-
-  it('tells a port that another program has, and that of a running service', async () => {
-    const other = createServer((socket) => socket.destroy());
-    await once(other.listen(0, '127.0.0.1'), 'listening');
-    endings.push(() => other.close());
-    const { port } = other.address() as AddressInfo;
-    const taken = await doctor({ HOST: '127.0.0.1', PORT: String(port) });
-    const inUse = expect.stringContaining(`127.0.0.1:${port} is in use by another program`);
-    expect([taken.bad, taken.message('port')]).toEqual([['port'], inUse]);
-    const node = await startNode();
-    endings.push(() => node.dispose());
-    const service = await doctor({ HOST: '127.0.0.1', PORT: new URL(node.url).port });
-    expect([service.bad, service.message('port')]).toEqual([
-      [],
-      expect.stringContaining('is in use by a running service'),
-    ]);
   });
 
   it('names a wrong setting, and in text has one line for each check', async () => {
@@ -181,10 +167,7 @@ describe('sluice doctor on the embedded set-up', () => {
   });
 });
 
-const stores = realStores();
-const needed = 'sluice doctor and sluice migrate on PostgreSQL and Redis';
-const title = stores === undefined ? `${needed} (skipped: one is missing here)` : needed;
-describe.skipIf(stores === undefined)(title, () => {
+describeOnRealStores('sluice doctor and sluice migrate on PostgreSQL and Redis', () => {
   let postgres: PostgresServer;
   let redis: RedisServer;
   beforeAll(async () => {
@@ -199,13 +182,15 @@ describe.skipIf(stores === undefined)(title, () => {
   /** Creates a database with the schema of these sources. */
   async function database(): Promise<string> {
     const { url } = await freshDatabase(postgres.url);
-    const { code, stderr } = await runSluice(['migrate'], { DATABASE_URL: url });
-    expect([code, stderr]).toEqual([0, '']);
+    await onDatabase(url, async (database) => void (await migrate(database)));
     return url;
   }
 
   it('finds nothing to mend where all is well', async () => {
-    const { bad, message } = await doctor({ DATABASE_URL: await database(), REDIS_URL: redis.url });
+    const { bad, message } = await doctorCommand({
+      DATABASE_URL: await database(),
+      REDIS_URL: redis.url,
+    });
     expect(bad).toEqual([]);
     expect(message('ledger')).toMatch(
       /^PostgreSQL \d+[.\d]*.* at 127\.0\.0\.1:\d+\/test_\w+ answers$/,
@@ -217,88 +202,73 @@ describe.skipIf(stores === undefined)(title, () => {
     expect([message('regions'), message('region')]).toEqual(['none yet', 'none yet']);
   });
 
-  it('names a region that plans wait for, and one that they go on without', async () => {
+  it('names a region that plans wait for and one that they go on without, and apps whose devices share an id', async () => {
     const url = await database();
     const examine = () => doctor({ DATABASE_URL: url, REDIS_URL: redis.url });
     await runOn(
       url,
       `INSERT INTO region_marks VALUES ('rgn_east', 1, clock_timestamp()),
-         ('rgn_west', 1, clock_timestamp() - interval '10 minutes')`,
+         ('rgn_west', 1, clock_timestamp() - interval '10 minutes');
+       INSERT INTO organizations (id, name) VALUES ('org_1', 'x');
+       INSERT INTO apps (id, organization_id, ref, name) VALUES ('app_1', 'org_1', 'notes', 'x');
+       INSERT INTO mistaken_ids VALUES ('app_1', 'undefined', 41, clock_timestamp(), clock_timestamp())`,
     );
     const waited = await examine();
-    expect(waited.bad).toEqual(['regions']);
+    expect(waited.bad.toSorted()).toEqual(['device-ids', 'regions']);
     expect(waited.message('regions')).toMatch(
       /^rgn_west has recorded nothing since \S+Z: plans with guards wait for it, for 60 minutes at most\. /,
     );
+    expect(waited.message('device-ids')).toMatch(
+      /^41 requests of notes since \S+Z named the device by "undefined": these devices are in no staged /,
+    );
     await runOn(
       url,
-      `UPDATE region_marks SET noted_at = noted_at - interval '1 hour' WHERE region = 'rgn_west'`,
+      `UPDATE region_marks SET noted_at = noted_at - interval '1 hour' WHERE region = 'rgn_west';
+       UPDATE mistaken_ids SET last_at = last_at - interval '8 days'`,
     );
     const gone = await examine();
     expect(gone.bad).toEqual([]);
     expect(gone.message('regions')).toMatch(
       /^check-ins of rgn_east; plans go on without rgn_west, silent since \S+Z$/,
     );
+    expect(gone.message('device-ids')).toBe('none that many devices share by mistake');
   });
 
-  it('names the apps whose devices share an id by mistake, and how often', async () => {
-    const url = await database();
-    const examine = () => doctor({ DATABASE_URL: url, REDIS_URL: redis.url });
-    await runOn(
-      url,
-      `INSERT INTO organizations (id, name) VALUES ('org_1', 'x');
-       INSERT INTO apps (id, organization_id, ref, name) VALUES ('app_1', 'org_1', 'notes', 'x');
-       INSERT INTO mistaken_ids VALUES ('app_1', 'undefined', 41, clock_timestamp(), clock_timestamp())`,
-    );
-    const told = await examine();
-    expect(told.bad).toEqual(['device-ids']);
-    expect(told.message('device-ids')).toMatch(
-      /^41 requests of notes since \S+Z named the device by "undefined": these devices are in no staged /,
-    );
-    await runOn(url, `UPDATE mistaken_ids SET last_at = last_at - interval '8 days'`);
-    expect((await examine()).message('device-ids')).toBe('none that many devices share by mistake');
+  it('says of stores that are away or hang that they are, and so does migrate in one line', async () => {
+    const DATABASE_URL = 'postgres://sluice:hunter2@127.0.0.1:1/sluice';
+    const away = await doctor({ DATABASE_URL, REDIS_URL: 'redis://:hunter2@127.0.0.1:1' });
+    expect(away.bad).toEqual(['ledger', 'redis']);
+    for (const name of away.bad) expect(away.message(name)).toContain('ECONNREFUSED');
+    const { code, stderr } = await runSluice(['migrate'], { DATABASE_URL, DATA_DIR: dataDir() });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^sluice: DATABASE_URL: [^\n]*ECONNREFUSED[^\n]*\n$/),
+    ]);
+    expect(stderr).not.toContain('hunter2');
+
+    for (const server of [postgres, redis]) {
+      server.pause();
+      onTestFinished(() => server.resume());
+    }
+    const hung = await doctor({ DATABASE_URL: postgres.url, REDIS_URL: redis.url });
+    expect(hung.bad).toEqual(['ledger', 'redis']);
   });
 
-  it('says of stores that are away that they are, without their passwords', async () => {
-    const { bad, message, text } = await doctor({
-      DATABASE_URL: 'postgres://sluice:hunter2@127.0.0.1:1/sluice',
-      REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
-    });
-    expect(bad).toEqual(['ledger', 'redis']);
-    expect(message('ledger')).toContain('ECONNREFUSED');
-    expect(message('redis')).toContain('ECONNREFUSED');
-    expect(text).not.toContain('hunter2');
-  });
-
-  it('says of stores that hang that they do not answer', async () => {
-    const [frozen, still] = await Promise.all([startPostgres(), startRedis()]);
-    endings.push(() => Promise.all([frozen.stop(), still.stop()]));
-    frozen.pause();
-    still.pause();
-    endings.push(() => [frozen.resume(), still.resume()]);
-    const { bad } = await doctor({ DATABASE_URL: frozen.url, REDIS_URL: still.url });
-    expect(bad).toEqual(['ledger', 'redis']);
-  });
-
-  it('says that a password is wrong, and does not print it', async () => {
-    const locked = await startRedis({ args: ['--requirepass', 'right'] });
-    endings.push(() => locked.stop());
-    const guarded = await startPostgres();
-    endings.push(() => guarded.stop());
-    await runOn(guarded.url, `CREATE ROLE sluice LOGIN PASSWORD 'right'`);
-    const [row] = await runOn<{ hba_file: string }>(guarded.url, 'SHOW hba_file');
+  it('says that a password is wrong', async () => {
+    await runOn(postgres.url, `CREATE ROLE sluice LOGIN PASSWORD 'right'`);
+    const [row] = await runOn<{ hba_file: string }>(postgres.url, 'SHOW hba_file');
     const path = row?.hba_file ?? '';
     const rules = readFileSync(path, 'utf8');
     writeFileSync(path, `host all sluice 127.0.0.1/32 scram-sha-256\n${rules}`);
-    await runOn(guarded.url, 'SELECT pg_reload_conf()');
-    const { bad, message, text } = await doctor({
-      DATABASE_URL: `postgres://sluice:hunter2@127.0.0.1:${guarded.port}/postgres`,
-      REDIS_URL: `redis://:hunter2@127.0.0.1:${locked.port}`,
+    await runOn(postgres.url, 'SELECT pg_reload_conf()');
+    await clientOf(redis).call('ACL', 'SETUSER', 'sluice', 'on', '>right');
+    const { bad, message } = await doctor({
+      DATABASE_URL: `postgres://sluice:hunter2@127.0.0.1:${postgres.port}/postgres`,
+      REDIS_URL: `redis://sluice:hunter2@127.0.0.1:${redis.port}`,
     });
     expect(bad).toEqual(['ledger', 'redis']);
     expect(message('ledger')).toContain('password authentication failed for user "sluice"');
     expect(message('redis')).toContain('WRONGPASS');
-    expect(text).not.toContain('hunter2');
   });
 
   it('tells rights that are missing', async () => {
@@ -334,7 +304,8 @@ describe.skipIf(stores === undefined)(title, () => {
 
   it('tells a clock that is off', async () => {
     const clock = nodeClock(-60_000);
-    const { bad, message } = await doctor({ DATABASE_URL: await database(), ...clock.settings });
+    const settings = { DATABASE_URL: await database(), ...clock.settings };
+    const { bad, message } = await doctorCommand(settings);
     expect(bad).toEqual(['clock']);
     expect(message('clock')).toMatch(
       /^this machine's clock is (59|60|61)\.\d s behind PostgreSQL's/,
@@ -345,9 +316,8 @@ describe.skipIf(stores === undefined)(title, () => {
     const small = await startRedis({
       args: ['--maxmemory', '64mb', '--maxmemory-policy', 'allkeys-lru'],
     });
-    endings.push(() => small.stop());
-    const client = new Redis(small.url);
-    endings.push(() => client.disconnect());
+    onTestFinished(() => small.stop());
+    const client = clientOf(small);
     await client.xadd('sluice:check-ins:4', '1000-1', 'batch', 'x');
     await client.call('ACL', 'SETUSER', 'reader', 'on', '>pw', '~*', '&*', '+@all', '-@write');
     const full = await doctor({ REDIS_URL: small.url });
@@ -392,12 +362,16 @@ describe.skipIf(stores === undefined)(title, () => {
   const cli = findRedisCli() === undefined ? ' (skipped: no redis-cli on this machine)' : '';
   it.skipIf(cli !== '')(`looks at every master of a cluster${cli}`, async () => {
     const cluster = await startRedisCluster();
-    endings.push(() => cluster.stop());
+    onTestFinished(() => cluster.stop());
     const well = await doctor({ REDIS_URL: cluster.url });
     expect([well.bad, well.message('redis')]).toEqual([[], expect.stringMatching(/, 3 masters$/)]);
-    const client = new Redis(cluster.nodes[2]?.url ?? '');
-    endings.push(() => client.disconnect());
-    await client.config('SET', 'maxmemory', '64mb', 'maxmemory-policy', 'allkeys-random');
+    await clientOf(cluster.nodes[2] ?? redis).config(
+      'SET',
+      'maxmemory',
+      '64mb',
+      'maxmemory-policy',
+      'allkeys-random',
+    );
     const { bad, message } = await doctor({ REDIS_URL: cluster.url });
     expect([bad, message('redis-memory')]).toEqual([
       ['redis-memory'],
@@ -412,13 +386,17 @@ describe.skipIf(stores === undefined)(title, () => {
     expect(old.bad).toEqual(['ledger-schema']);
     expect(old.message('ledger-schema')).toMatch(/^at migration 32, .* run sluice migrate/);
 
-    const both = await Promise.all([migrate(url), migrate(url)]);
-    const [first] = both;
-    expect(both.map(({ code }) => code)).toEqual([0, 0]);
-    const to = first?.change.to ?? 0;
+    const migrateOnce = async () => {
+      const settings = { DATABASE_URL: url, DATA_DIR: dataDir() };
+      const { code, stdout, stderr } = await runSluice(['migrate', '--json'], settings);
+      expect([code, stderr]).toEqual([0, '']);
+      return JSON.parse(stdout) as { from: number; to: number };
+    };
+    const both = await Promise.all([migrateOnce(), migrateOnce()]);
+    const to = both[0]?.to ?? 0;
     expect(to).toBeGreaterThan(32);
-    expect(both.map(({ change }) => change.from)).toContain(32);
-    expect((await migrate(url)).change).toEqual({ from: to, to });
+    expect(both.map(({ from }) => from)).toContain(32);
+    expect(await migrateOnce()).toEqual({ from: to, to });
     expect((await doctor({ DATABASE_URL: url })).bad).toEqual([]);
 
     await runOn(url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
@@ -442,23 +420,13 @@ describe.skipIf(stores === undefined)(title, () => {
     });
     expect([code, stderr]).toEqual([1, expect.stringMatching(refusal)]);
   });
-
-  it('migrate says in one line that the database is away', async () => {
-    const DATABASE_URL = 'postgres://sluice:hunter2@127.0.0.1:1/sluice';
-    const { code, stderr } = await runSluice(['migrate'], { DATABASE_URL, DATA_DIR: dataDir() });
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(/^sluice: DATABASE_URL: [^\n]*ECONNREFUSED[^\n]*\n$/),
-    ]);
-    expect(stderr).not.toContain('hunter2');
-  });
 });
 
-async function migrate(url: string) {
-  const settings = { DATABASE_URL: url, DATA_DIR: dataDir() };
-  const { code, stdout, stderr } = await runSluice(['migrate', '--json'], settings);
-  expect(stderr).toBe('');
-  return { code, change: JSON.parse(stdout) as { from: number; to: number } };
+/** Returns a client of a Redis, which ends with the test. */
+function clientOf({ url }: RedisServer): Redis {
+  const client = new Redis(url);
+  onTestFinished(() => client.disconnect());
+  return client;
 }
 
 async function onDatabase(url: string, work: (database: Database) => Promise<void>) {
