@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { realStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import type { FreshDatabase } from '../support/fresh-database.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -23,22 +24,19 @@ const ONE_SIGNAL_MS = 1200;
 
 describeOnWorkers('the admin process', () => {
   let redis: RedisServer;
+  let database: FreshDatabase;
   let node: WorkerNode;
   let people: { readonly url: string };
   let tenant: Tenant;
   let connections: Connections;
-  let dropDatabase: (() => Promise<void>) | undefined;
 
   beforeAll(async () => {
-    const database = await migratedDatabase(realStores()?.postgresUrl ?? '');
-    dropDatabase = database.drop;
+    database = await migratedDatabase(realStores()?.postgresUrl ?? '');
     redis = await startRedis();
     const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-    node = await startWorkerNode(
-      { settings, drop: database.drop },
-      // Longer than any test takes: the last one ends it by a signal.
-      { WORKERS: '2', DRAIN_SECONDS: '3600', ...ADMIN_APART },
-    );
+    // It drains for longer than any test takes: the last one ends it by a signal.
+    const more = { WORKERS: '2', DRAIN_SECONDS: '3600', ...ADMIN_APART };
+    node = await startWorkerNode({ settings, drop: database.drop }, more);
     people = adminAddress(node.log());
     tenant = await createTenant(people);
     expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
@@ -48,7 +46,7 @@ describeOnWorkers('the admin process', () => {
     connections?.close();
     await node?.dispose();
     await redis?.stop();
-    await dropDatabase?.();
+    await database?.drop();
   });
 
   /** Returns the distinct statuses of a check over each of the connections, which reach every worker. */
@@ -83,19 +81,6 @@ describeOnWorkers('the admin process', () => {
       }
     }
     await redis.restart();
-  });
-
-  it('answers while the background process does not', async () => {
-    const background = node.processIds('background').at(-1) ?? Number.NaN;
-    process.kill(background, 'SIGSTOP');
-    try {
-      for (const path of ['/healthz', '/readyz', '/metrics', '/console']) {
-        const signal = AbortSignal.timeout(3000);
-        expect([path, (await fetch(people.url + path, { signal })).status]).toEqual([path, 200]);
-      }
-    } finally {
-      process.kill(background, 'SIGCONT');
-    }
   });
 
   it('is started again on its address when it ends, and no check fails meanwhile', async () => {
