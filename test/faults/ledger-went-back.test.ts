@@ -1,6 +1,6 @@
 // Tests nodes on a database that went back: a standby that lacked the last commits took over, or a backup was
 // restored. The record is served by every node within seconds, without hands, and nothing that the record
-// lost decides anything. How soon: test/timed/ledger-went-back.test.ts.
+// lost decides anything. How soon: test/timed/propagation.test.ts.
 
 import { afterEach, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';

@@ -1,6 +1,6 @@
 // Tests who may keep a live feed open (docs/console.md, The fleet): so many for an account, and for an
 // organization; and none that outlives the session, or the right to see the app. How soon it ends is measured
-// in test/timed/live-feed.test.ts.
+// in test/timed/connections.test.ts.
 
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';

@@ -37,12 +37,6 @@ describe('rendering notes beside the serving thread', () => {
     return tenantWith(node, ...texts.map((notes, index) => [`1.0.${index}`, { notes }] as const));
   }
 
-  async function readFeed(path: string): Promise<string> {
-    const { status, text } = await send(node, 'GET', path);
-    expect(status).toBe(200);
-    return text;
-  }
-
   /** Expects that the serving thread never stands still while the work is done, and tells for how long. */
   async function expectNoDelay(
     what: string,
@@ -60,15 +54,6 @@ describe('rendering notes beside the serving thread', () => {
     console.log(`${what}: the serving thread stood still for ${delay.toFixed(1)} ms`);
     expect(delay).toBeLessThan(STILL_MS_MAX);
   }
-
-  it('a hostile list in a feed', () =>
-    expectNoDelay(
-      'a hostile list in a feed',
-      () => [LIST + randomId()],
-      async (app) => {
-        expect(await readFeed(`/feed/${app}/stable/rss.xml`)).toContain('&lt;ul&gt;');
-      },
-    ));
 
   it.each([
     ['a hostile list', '<ul>', LIST],
@@ -95,11 +80,13 @@ describe('rendering notes beside the serving thread', () => {
       ],
       async (app) => {
         const checks = Array.from({ length: 50 }, () => check(node, tenant, '0.0.1'));
-        const [text, ...answers] = await Promise.all([
-          readFeed(`/feed/${app}/stable${file}`),
+        const [feed, ...answers] = await Promise.all([
+          send(node, 'GET', `/feed/${app}/stable${file}`),
           ...checks,
         ]);
-        expect(text.length).toBeGreaterThan(9 * LIST.length);
+        expect(feed.status).toBe(200);
+        expect(feed.text.length).toBeGreaterThan(9 * LIST.length);
+        expect(feed.text.includes('&lt;ul&gt;')).toBe(file !== '');
         expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
       },
     ),
