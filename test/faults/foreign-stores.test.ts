@@ -1,0 +1,202 @@
+// Tests nodes whose database or Redis is not the one that had their channels: they serve what is known, tell
+// what they cannot know as 503, write nothing into it, and go on by themselves once the right one is there.
+// Which database is believed: test/faults/record-database.test.ts.
+
+import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
+import { migratedDatabase } from '../support/migrated-database.ts';
+import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import {
+  admin,
+  check,
+  createTenant,
+  devicesOf,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const NOWHERE = 'postgres://postgres@127.0.0.1:1/none';
+/** Name of an app in both deployments. */
+const APP = 'app-of-both';
+const FOREIGN = 'the database is not the record';
+
+describeOnRealStores('a store of another record', () => {
+  let database: ReplaceableDatabase;
+  let redis: RedisServer;
+  let running: ServingNode;
+  let tenant: Tenant;
+  let lost: Tenant;
+
+  beforeAll(async () => {
+    [database, redis] = await Promise.all([
+      replaceableDatabase(inject('postgresUrl')),
+      startRedis(),
+    ]);
+    running = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url });
+    tenant = await createTenant(running, APP);
+    lost = await createTenant(running);
+    for (const each of [tenant, lost]) {
+      await publish(running, each, '1.0.0');
+      await untilOffered(running, each, '1.0.0');
+    }
+  });
+  afterAll(async () => {
+    await running?.dispose();
+    await database?.drop();
+    await redis?.stop();
+  });
+
+  async function start(settings: NodeSettings = {}): Promise<ServingNode> {
+    const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+    const node = await startNode({ ...stores, ...settings });
+    onTestFinished(() => node.dispose());
+    return node;
+  }
+
+  it('an empty database is answered for by running and restarted nodes from what is known, never with 404', async () => {
+    const restarted = await start();
+    await untilOffered(restarted, tenant, '1.0.0');
+    await restarted.stop();
+    await database.replace('an empty one');
+
+    await eventually('it is recognised', () => linesOf(running, FOREIGN).length > 0);
+    const again = await restarted.restart();
+    onTestFinished(() => again.stop());
+    // A pod without a disk of its own knows what Redis has.
+    const nodes = [running, again, await start()];
+    for (const node of nodes) {
+      await untilOffered(node, tenant, '1.0.0');
+      expect(await offered(node, tenant, { device: 'device-during' })).toBe('1.0.0');
+      await untilStatus(node, tenant, 'no-such-channel', 503);
+      await untilStatus(node, { app: 'no-such-app' }, 'stable', 503);
+      expect((await publish(node, tenant, '1.1.0')).status).toBe(503);
+      expect((await admin(node, 'POST', 'organizations', { name: 'New' })).status).toBe(503);
+      await untilFigure(node, 'sluice_ledger_foreign', 1);
+      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
+    }
+    const tables = "SELECT relname FROM pg_class WHERE relname = 'channels'";
+    expect(await database.query(tables)).toEqual([]);
+
+    await database.restore();
+    for (const node of nodes) {
+      await untilFigure(node, 'sluice_ledger_foreign', 0);
+      await untilStatus(node, tenant, 'no-such-channel', 404);
+    }
+    expect((await publish(again, tenant, '1.1.0')).status).toBe(201);
+    for (const node of nodes) await untilOffered(node, tenant, '1.1.0');
+    await eventually('the check-ins that came meanwhile are recorded', async () => {
+      const devices = await devicesOf(running, tenant);
+      return devices.some(({ deviceId }) => deviceId === 'device-during');
+    });
+    expect(await metricsOf(running)).toContain('sluice_check_ins_total{outcome="dropped"} 0');
+    // Each process tells it once a minute in each of a few words, and not with every call.
+    const times = linesOf(running, FOREIGN).map(({ time }) => Date.parse(String(time)));
+    const minutes = 1 + Math.floor((Math.max(...times) - Math.min(...times)) / 60_000);
+    expect(times.length).toBeLessThanOrEqual(10 * minutes);
+  });
+
+  it('a database that knows some of the channels is the record: one that it lacks is unknown, told and counted', async () => {
+    await database.query(`BEGIN;
+        SET LOCAL session_replication_role = replica;
+        DELETE FROM channels WHERE app_id = '${lost.appId}';
+        DELETE FROM apps WHERE id = '${lost.appId}'; COMMIT`);
+    await untilStatus(running, lost, 'stable', 404);
+    expect(await offered(running, tenant)).toBe('1.1.0');
+    const lines = linesOf(running, 'the ledger has lost channels');
+    expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
+    expect(lines[0]?.channels).toContain(`${lost.app}/stable`);
+    await untilFigure(running, 'sluice_ledger_rewinds_total{event="channel-lost"}', 2);
+    await running.stop();
+
+    // The copies on disk and in Redis are gone as well.
+    running = await running.restart({ DATABASE_URL: NOWHERE });
+    await untilOffered(running, tenant, '1.1.0');
+    expect((await check(running, lost, '0.9.0')).status).toBe(503);
+    await running.stop();
+    running = await running.restart({ DATABASE_URL: database.url });
+  });
+
+  it('a node on the Redis of another serves its own database, leaves it alone, and uses its own once it is there', async () => {
+    const [otherDatabase, otherRedis] = [
+      await migratedDatabase(inject('postgresUrl')),
+      await startRedis(),
+    ];
+    onTestFinished(() => otherRedis.stop());
+    onTestFinished(() => otherDatabase.drop());
+    const theirs = await start({ DATABASE_URL: otherDatabase.url, REDIS_URL: otherRedis.url });
+    const theirTenant = await createTenant(theirs, APP);
+    await publish(theirs, theirTenant, '9.0.0');
+    await untilOffered(theirs, theirTenant, '9.0.0');
+
+    const way = await startProxy(otherRedis.port);
+    onTestFinished(() => way.close());
+    const node = await start({ REDIS_URL: `redis://127.0.0.1:${way.port}` });
+    await untilOffered(node, tenant, '1.1.0');
+    await untilFigure(node, 'sluice_engine_foreign', 1);
+    expect(await metricsOf(node)).toContain('sluice_ledger_foreign 0');
+    expect(node.output()).toContain('Redis is of another record');
+    await expect
+      .poll(async () => (await send(node, 'GET', '/readyz')).body?.degraded)
+      .toMatchObject([
+        { store: 'engine', message: expect.stringContaining('is of another record') },
+      ]);
+    // It takes nothing out of the Redis of the others.
+    await check(theirs, theirTenant, '0.9.0', { device: 'theirs' });
+    await eventually('their device is on their record', async () => {
+      return (await devicesOf(theirs, theirTenant)).length > 0;
+    });
+
+    way.moveTo(redis.port);
+    await untilFigure(node, 'sluice_engine_foreign', 0);
+    way.moveTo(otherRedis.port);
+    await untilFigure(node, 'sluice_engine_foreign', 1);
+    await publish(running, tenant, '1.2.0');
+    await untilOffered(node, tenant, '1.2.0');
+    // With what it has on disk it knows whose it is without its database.
+    await node.stop();
+    const alone = await node.restart({ DATABASE_URL: NOWHERE });
+    onTestFinished(() => alone.dispose());
+    await untilOffered(alone, tenant, '1.2.0');
+    await untilFigure(alone, 'sluice_engine_foreign', 1);
+  });
+});
+
+async function offered(node: ServingNode, tenant: Tenant, options = {}): Promise<unknown> {
+  return (await check(node, tenant, '0.9.0', options)).body?.version;
+}
+
+function untilOffered(node: ServingNode, tenant: Tenant, version: string): Promise<void> {
+  return eventually(`${version} is offered`, async () => (await offered(node, tenant)) === version);
+}
+
+function untilStatus(
+  node: ServingNode,
+  tenant: Pick<Tenant, 'app'>,
+  channel: string,
+  status: number,
+): Promise<void> {
+  return eventually(
+    `${tenant.app}/${channel} is ${status}`,
+    async () => (await check(node, tenant, '0.9.0', { channel })).status === status,
+  );
+}
+
+function untilFigure(node: ServingNode, name: string, value: number): Promise<void> {
+  return eventually(`${name} is ${value}`, async () => {
+    return (await metricsOf(node)).includes(`\n${name} ${value}\n`);
+  });
+}
+
+function linesOf(node: ServingNode, message: string): Record<string, unknown>[] {
+  return node
+    .output()
+    .split('\n')
+    .filter((line) => line.includes(message))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
