@@ -1,15 +1,16 @@
 // Tests the behaviour of PostgreSQL only: several connections, several nodes, and a server that goes away.
 
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
-import { BASELINE, migrate } from '../../src/store/ledger/database/migrate.ts';
+import { migrate } from '../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { LedgerReport } from '../../src/store/ledger-identity.ts';
 import { createTenant, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
+import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
@@ -22,10 +23,8 @@ import { startProxy } from '../support/tcp-proxy.ts';
 const postgresUrl = inject('postgresUrl');
 /** Longer than any statement of the service may take, which is 5 s. */
 const LONGER_THAN_STATEMENTS_MS = 6000;
-const title = (rest: string) =>
-  postgresUrl === '' ? `${rest} (skipped: no PostgreSQL on this machine)` : rest;
 
-describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), () => {
+describeOnRealStores('several nodes on one PostgreSQL', () => {
   let fresh: FreshDatabase;
   const opened: Database[] = [];
 
@@ -41,26 +40,6 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
   afterAll(async () => {
     await Promise.all(opened.map((database) => database.close()));
     await fresh?.drop();
-  });
-
-  test('8 nodes that migrate an empty database at once all succeed, and each step runs once', async () => {
-    const empty = await freshDatabase(postgresUrl);
-    const nodes = await Promise.all(
-      Array.from({ length: 8 }, () =>
-        openLedger({
-          databaseUrl: empty.url,
-          dataDir: '/nonexistent',
-          ...ledgerOptions(),
-        }),
-      ),
-    );
-    expect(await Promise.all(nodes.map((node) => node.isReachable()))).not.toContain(false);
-    await Promise.all(nodes.map((node) => node.createOrganization('Acme', OPERATOR)));
-    await Promise.all(nodes.map((node) => node.close()));
-    const applied = await runOn<{ id: number }>(empty.url, 'SELECT id FROM sluice_migrations');
-    expect(applied.length).toBeGreaterThanOrEqual(2);
-    expect(applied).toEqual(applied.map((_, index) => ({ id: BASELINE + index })));
-    await empty.drop();
   });
 
   test('no more connections are opened than DATABASE_POOL allows; other calls wait (Environment)', async () => {
@@ -96,35 +75,27 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('more calls than connections wait for their turn', async () => {
-    const database = open();
-    const rows = await Promise.all(
-      Array.from({ length: 60 }, () => database.query('SELECT pg_sleep(0.02)')),
-    );
-    expect(rows).toHaveLength(60);
-  });
-
-  test('a connection that the server ends in a transaction is unavailable; the next is fresh', async () => {
-    const database = open();
-    const work = database.transaction(async (sql) => {
+  test('a connection that the server ends is unavailable, in use or idle; the next is fresh', async () => {
+    const faults: unknown[] = [];
+    const database = openPgDatabase({ url: fresh.url, onFault: (error) => faults.push(error) });
+    opened.push(database);
+    const end = async (sql: Pick<Database, 'query'>) => {
       const rows = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await runOn(fresh.url, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
+    };
+    const work = database.transaction(async (sql) => {
+      await end(sql);
       await sql.query('SELECT 1');
     });
     await expect(work).rejects.toBeInstanceOf(Unavailable);
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-  });
-
-  test('a fault of an idle connection is reported without the connection and its settings', async () => {
-    const faults: unknown[] = [];
-    const database = openPgDatabase({ url: fresh.url, onFault: (error) => faults.push(error) });
-    const rows = await database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    await runOn(fresh.url, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
+    // A fault of an idle one is reported without the connection and its settings.
+    faults.length = 0;
+    await end(database);
     await eventually('the fault was reported', () => faults.length > 0);
     expect(faults[0]).toMatchObject({ code: '57P01' });
     expect(faults[0]).not.toHaveProperty('client');
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    await database.close();
   });
 
   test('a first offer is one round trip', async () => {
@@ -149,41 +120,6 @@ describe.skipIf(postgresUrl === '')(title('several nodes on one PostgreSQL'), ()
     await proxy.close();
   });
 
-  test('of several hosts one that is silent is passed over, and the next call finds the one that answers', async () => {
-    const { port, pathname } = new URL(fresh.url);
-    const silent = await startProxy(Number(port));
-    silent.blackhole();
-    const ports = [await freePort(), silent.port, port];
-    const hosts = ports.map((each) => `127.0.0.1:${each}`).join(',');
-    const url = `postgres://postgres@${hosts}${pathname}?target_session_attrs=read-write`;
-    const database = openPgDatabase({ url, onFault: () => undefined });
-    opened.push(database);
-    const first = await Promise.allSettled(
-      Array.from({ length: 25 }, () => database.query('SELECT 1 AS one')),
-    );
-    for (const outcome of first) {
-      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable);
-    }
-    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    await silent.close();
-  });
-
-  test('a database that does not exist stops the start; so does a schema that is newer', async () => {
-    const url = new URL(fresh.url);
-    url.pathname = '/no_such_database';
-    const options = { dataDir: '/nonexistent', ...ledgerOptions() };
-    await expect(openLedger({ databaseUrl: url.href, ...options })).rejects.toMatchObject({
-      detail: expect.stringContaining('no_such_database'),
-    });
-    const newer = await freshDatabase(postgresUrl);
-    await (await openLedger({ databaseUrl: newer.url, ...options })).close();
-    await runOn(newer.url, "INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
-    await expect(openLedger({ databaseUrl: newer.url, ...options })).rejects.toMatchObject({
-      name: 'SchemaTooNew',
-    });
-    await newer.drop();
-  });
-
   test('a migration that the database refuses is named, and changes nothing', async () => {
     const foreign = await freshDatabase(postgresUrl);
     await runOn(foreign.url, 'CREATE TABLE accounts (id integer)');
@@ -205,7 +141,7 @@ test('an address that is none is refused without being repeated', () => {
   }
 });
 
-describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => {
+describeOnRealStores('a PostgreSQL that goes away', () => {
   let server: PostgresServer;
   const ledgers: Ledger[] = [];
 
@@ -256,9 +192,11 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
 
   test('away at the start: the ledger opens, is unavailable, and migrates once it is there', async () => {
     await server.kill();
-    const ledger = await open();
+    const [ledger, gone] = [await open(), await open()];
     await expectUnavailable(ledger.createOrganization('Acme', OPERATOR));
     expect(await ledger.isReachable()).toBe(false);
+    // Away for good: closing does not wait for it.
+    await gone.close();
     await server.restart();
     await eventually('it is reachable', () => ledger.isReachable());
     await createTenant(ledger);
@@ -278,10 +216,36 @@ describe.skipIf(postgresUrl === '')(title('a PostgreSQL that goes away'), () => 
     await eventually('it is reachable', () => ledger.isReachable());
   });
 
-  test('away for good: closing does not wait for it', async () => {
-    await server.kill();
-    const ledger = await open();
-    await ledger.close();
-    await server.restart();
+  test('of several hosts those that are away, silent or a standby are passed over; a promoted one is used', async () => {
+    const primary = await startPostgres();
+    onTestFinished(() => primary.stop());
+    const standby = await primary.startStandby();
+    onTestFinished(() => standby.stop());
+    const silent = await startProxy(primary.port);
+    onTestFinished(() => silent.close());
+    silent.blackhole();
+    const ports = [await freePort(), silent.port, standby.port, primary.port];
+    const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
+    const url = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
+    const database = openPgDatabase({ url, onFault: () => undefined });
+    onTestFinished(() => database.close());
+    const first = await Promise.allSettled(
+      Array.from({ length: 25 }, () => database.query('SELECT 1 AS one')),
+    );
+    for (const outcome of first) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable);
+    }
+    await database.query('CREATE TABLE taken (change text)');
+    await standby.catchUp();
+    await primary.kill();
+    await expectUnavailable(database.query("INSERT INTO taken VALUES ('lost')"));
+    await standby.promote();
+    await eventually('a change is accepted', () =>
+      database.query("INSERT INTO taken VALUES ('promoted')").then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await database.query('SELECT change FROM taken')).toEqual([{ change: 'promoted' }]);
   });
 });

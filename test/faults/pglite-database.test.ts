@@ -5,15 +5,24 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
 import { openPgliteDatabase } from '../../src/store/ledger/database/pglite-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import { createTenant, publish, readStable } from '../store/ledger/ledger-fixture.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { ledgerOptions } from '../support/ledger-options.ts';
-import { type ServerProcess, startProcess, waitUntilUp } from '../support/server-process.ts';
+import { startProcess, waitUntilUp } from '../support/server-process.ts';
 
 const BUILT = new URL('../../dist/store/ledger/database/pglite-database.js', import.meta.url).href;
 /** Program that opens the directory, writes numbers one after the other and prints each acknowledged one. */
@@ -74,24 +83,6 @@ async function answersAgain(database: Database): Promise<void> {
 }
 
 describe('one connection', () => {
-  test('a transaction has it for itself; a query outside waits for its end', async () => {
-    const database = await open();
-    const order: string[] = [];
-    const transaction = database.transaction(async (sql) => {
-      await sql.query('CREATE TABLE turns (a integer)');
-      await sleep(100);
-      await sql.query('INSERT INTO turns VALUES (1)');
-      order.push('inside');
-    });
-    const outside = database.query('SELECT a FROM turns').then((rows) => {
-      order.push('outside');
-      return rows;
-    });
-    expect(await outside).toEqual([{ a: 1 }]);
-    await transaction;
-    expect(order).toEqual(['inside', 'outside']);
-  });
-
   test('more than 10,000 waiting calls are unavailable, the others are served', async () => {
     const database = await open();
     const calls = Array.from({ length: 10_101 }, () => database.query('SELECT 1'));
@@ -103,7 +94,7 @@ describe('one connection', () => {
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test("an error keeps its code and constraint, and not the statement's values", async () => {
+  test("an error keeps its code and constraint, not the statement's values, and is that call's alone", async () => {
     const database = await open();
     await database.query('CREATE TABLE unique_texts (a text CONSTRAINT only_one UNIQUE)');
     const insert = () => database.query('INSERT INTO unique_texts VALUES ($1)', ['secret']);
@@ -111,10 +102,6 @@ describe('one connection', () => {
     const error = await insert().catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: '23505', constraint: 'only_one' });
     expect(JSON.stringify(error) + String((error as Error).stack)).not.toContain('secret');
-  });
-
-  test('a value that cannot be sent is an error of that call alone', async () => {
-    const database = await open();
     await expect(database.query('SELECT $1', [() => 1])).rejects.toThrow();
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
@@ -172,14 +159,6 @@ describe('the process', () => {
     await answersAgain(database);
   });
 
-  test('signals to the group are not for it', async () => {
-    const database = await open();
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(childPid(), signal);
-    await sleep(100);
-    expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    expect(faults).toEqual([]);
-  });
-
   test('closing ends it and gives the directory back', async () => {
     const database = await open();
     const pid = childPid();
@@ -187,8 +166,6 @@ describe('the process', () => {
     expect(isRunning(pid)).toBe(false);
     expect(() => readFileSync(lockPath)).toThrow('ENOENT');
     await expect(database.query('SELECT 1')).rejects.toBeInstanceOf(Unavailable);
-    const again = await open();
-    expect(await again.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('closed while it is being started again, it leaves no process behind', async () => {
@@ -211,39 +188,26 @@ describe('the process', () => {
   });
 });
 
-describe('the process that uses it', () => {
-  let writer: ServerProcess;
+test('while a process uses the directory nobody else opens it; once that is killed, all that was acknowledged is there', async () => {
+  const args = ['--input-type=module', '-e', WRITER, directory];
+  const writer = await startProcess(process.execPath, args);
+  onTestFinished(() => writer.end('SIGKILL'));
+  await waitUntilUp(writer, async () => writer.output().includes('wrote 20'));
+  const pid = childPid();
+  await expect(open()).rejects.toThrow(
+    `The directory ${directory} is in use by process ${pid}: only one process may open it at a time.`,
+  );
+  const before = writer.output();
+  await eventually('the writer still writes', () => writer.output() !== before);
 
-  beforeEach(async () => {
-    const args = ['--input-type=module', '-e', WRITER, directory];
-    writer = await startProcess(process.execPath, args);
-    await waitUntilUp(writer, async () => writer.output().includes('wrote 20'));
-  });
-  afterEach(() => writer.end('SIGKILL'));
-
-  test('killed: the database leaves at once, and what was acknowledged is there', async () => {
-    const pid = childPid();
-    await writer.end('SIGKILL');
-    const database = await open();
-    expect(isRunning(pid)).toBe(false);
-    const acknowledged = Number(writer.output().match(/wrote (\d+)\n(?![\s\S]*wrote \d+\n)/)?.[1]);
-    const rows = await database.query<{ value: number }>(
-      'SELECT value FROM written ORDER BY value',
-    );
-    const values = rows.map(({ value }) => value);
-    expect(values).toEqual(Array.from(values.keys()));
-    expect(values.length).toBeGreaterThanOrEqual(acknowledged + 1);
-  });
-
-  test('alive: nobody else opens the directory, and the refusal names it and the process', async () => {
-    const refused = await open().catch((error: unknown) => error);
-    expect((refused as Error).message).toBe(
-      `The directory ${directory} is in use by process ${childPid()}: ` +
-        'only one process may open it at a time.',
-    );
-    const before = writer.output();
-    await eventually('the writer still writes', () => writer.output() !== before);
-  });
+  await writer.end('SIGKILL');
+  const database = await open();
+  expect(isRunning(pid)).toBe(false);
+  const acknowledged = Number(writer.output().match(/wrote (\d+)\n(?![\s\S]*wrote \d+\n)/)?.[1]);
+  const rows = await database.query<{ value: number }>('SELECT value FROM written ORDER BY value');
+  const values = rows.map(({ value }) => value);
+  expect(values).toEqual(Array.from(values.keys()));
+  expect(values.length).toBeGreaterThanOrEqual(acknowledged + 1);
 });
 
 test('a directory that cannot be opened is refused with the reason', async () => {

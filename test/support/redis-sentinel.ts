@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
-import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
+import { findRedis, startRedis } from './redis-server.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -17,9 +17,6 @@ import {
 export type SentinelRedis = {
   /** Address of the Sentinels, with the passwords. */
   readonly url: string;
-  /** The servers: the primary, and the replica that takes its place. */
-  readonly primary: RedisServer;
-  readonly replica: RedisServer;
   readonly sentinels: readonly ServerProcess[];
   /** Makes the replica the primary while both run, as an operator would. */
   failOver(): Promise<void>;
@@ -66,8 +63,6 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     url:
       `redis+sentinel://:${encodeURIComponent(REDIS_PASSWORD)}@${hosts}/${NAME}` +
       `?sentinel_password=${SENTINEL_PASSWORD}`,
-    primary,
-    replica,
     sentinels: started.map(({ server }) => server),
     failOver: async () => void (await ask(first.port, 'failover', NAME)),
     untilPromoted: () =>
