@@ -61,42 +61,33 @@ async function take(
   return lock;
 }
 
+/** Returns the id of a process that has ended. */
+function endedId(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
 async function expectTakenOver(times?: LockTimes): Promise<void> {
   await take(undefined, times);
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(describeHolder());
   expect(readdirSync(folder)).toEqual(['ledger.lock']);
 }
 
-test('it says who holds it, and is gone after its release', async () => {
-  const lock = await take();
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(describeHolder());
-  lock.release();
-  expect(readdirSync(folder)).toEqual([]);
-});
-
-test('of a process that is gone, it is taken over at once', async () => {
-  const { pid } = spawnSync(process.execPath, ['-e', '']);
-  writeFileSync(path, JSON.stringify({ ...describeHolder(), pid }));
+test.each([
+  ['that is gone', () => ({ pid: endedId() })],
+  ['whose id was given to another one since', () => ({ startedAt: 'earlier' })],
+])('of a process %s, it is taken over at once', async (_, holder) => {
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), ...holder() }));
   await expectTakenOver(NEVER);
 });
 
-test('of a process whose id was given to another one since, it is taken over at once', async () => {
-  writeFileSync(path, JSON.stringify({ ...describeHolder(), startedAt: 'earlier' }));
-  await expectTakenOver(NEVER);
-});
-
-test('of a live process, it is waited for, and taken when released in time', async () => {
+test('of a live process, it is waited for: taken when released in time, else refused with one sentence', async () => {
   const lock = await take();
-  setTimeout(() => lock.release(), 500);
-  await expectTakenOver(PATIENT);
-});
-
-test('of a live process that keeps it, it is refused with one sentence', async () => {
-  await take();
   await expect(take()).rejects.toThrow(
     `The directory ${directory} is in use by process ${process.pid}: ` +
       'only one process may open it at a time.',
   );
+  setTimeout(() => lock.release(), 500);
+  await expectTakenOver(PATIENT);
 });
 
 test('of another host, it is taken over only when nobody touches it any more', async () => {
@@ -107,16 +98,15 @@ test('of another host, it is taken over only when nobody touches it any more', a
   expect(readFileSync(path, 'utf8')).toBe(lock);
   clearInterval(touching);
   await expectTakenOver();
-});
-
-test('cut off by a crash, it is taken over', async () => {
+  // So is one that a crash has cut off.
+  held.pop()?.release();
+  expect(readdirSync(folder)).toEqual([]);
   writeFileSync(path, '{"pid":');
   await expectTakenOver();
 });
 
 test('of many processes that release it or die with it, one has it at a time', async () => {
-  const { pid } = spawnSync(process.execPath, ['-e', '']);
-  writeFileSync(path, JSON.stringify({ ...describeHolder(), pid }));
+  writeFileSync(path, JSON.stringify({ ...describeHolder(), pid: endedId() }));
   const journal = join(folder, 'journal');
   const contend = ['--input-type=module', '-e', CONTENDER, directory, journal];
   const processes = await Promise.all(

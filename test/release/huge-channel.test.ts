@@ -2,13 +2,12 @@
 // channel, stops no node for long, and holds up no other channel (docs/contract.md 14.1).
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LIMIT } from '../../src/contract/limit.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { probeSettings, readProbe } from '../support/event-loop-probe.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { sleep } from '../support/eventually.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { check, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { check, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
 const RELEASES = 2000;
 const NOTES_BYTES = 10 * 1024;
@@ -35,10 +34,8 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
   beforeAll(async () => {
     probes = temporaryFolder('sluice-probe-');
     cluster = await startCluster();
-    first = await cluster.addNode({ ...probeSettings(probes), REDIS_URL: cluster.redis.url });
-    await eventually('the database is migrated', () => isReady(first));
-    second = await cluster.addNode({ ...probeSettings(probes), REDIS_URL: cluster.redis.url });
-    await eventually('the second node is ready', () => isReady(second));
+    const settings = { ...probeSettings(probes), REDIS_URL: cluster.redis.url };
+    [first, second] = [await cluster.addNode(settings), await cluster.addNode(settings)];
     huge = await createTenant(first);
     empty = await createTenant(first);
     await fill(huge, RELEASES);
@@ -72,28 +69,19 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
   }
 
   it('a publish travels as fast as on an empty channel, and stops no node for long', async () => {
-    const rounds = { huge: [] as Round[], empty: [] as Round[] };
+    const rounds = { huge: [] as Measured[], empty: [] as Measured[] };
     for (let minor = 1; minor <= ROUNDS; minor++) {
       rounds.huge.push(await publishRound(huge, `1.${minor}.0`));
       rounds.empty.push(await publishRound(empty, `1.${minor}.0`));
     }
-    const factor = median(rounds.huge, 'tookMs') / median(rounds.empty, 'tookMs');
-    for (const [name, some] of Object.entries(rounds)) {
-      console.info(
-        `${name} channel: a publish served by the other node after ` +
-          `${median(some, 'tookMs').toFixed(1)} ms (median), nodes blocked for ` +
-          `${median(some, 'blockedMs').toFixed(1)} ms (median), ${least(some).toFixed(1)} ms (least)`,
-      );
-    }
-    console.info(`factor ${factor.toFixed(2)}`);
+    const factor = median(rounds.huge) / median(rounds.empty);
+    console.info(`factor ${factor.toFixed(2)}, blocked for ${least(rounds.huge).toFixed(1)} ms`);
     // The least of all rounds, since other processes of a busy machine stop a node as well.
     expect(least(rounds.huge)).toBeLessThan(BLOCKED_MS_MAX);
     expect(factor).toBeLessThan(FACTOR_MAX);
   });
 
-  type Round = { readonly tookMs: number; readonly blockedMs: number };
-
-  async function publishRound(tenant: Tenant, version: string): Promise<Round> {
+  async function publishRound(tenant: Tenant, version: string): Promise<Measured> {
     await Promise.all([first, second].map((node) => readProbe(probes, node)));
     const began = performance.now();
     const publishing = publish(first, tenant, version);
@@ -117,61 +105,32 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
     const paused = await control(first, empty, version, { status: 'paused' });
     expect(paused.status).toBe(200);
     const began = performance.now();
-    await servedOther(second, empty, version);
+    await served(second, empty, version, false);
     const tookMs = performance.now() - began;
-    console.info(
-      `Redis away, the huge channel changed: a pause arrived after ${tookMs.toFixed(0)} ms`,
-    );
     expect(tookMs).toBeLessThan(POLLED_WITHIN_MS);
-    await cluster.redis.restart();
-  });
-
-  it('a channel is full with 10,000 releases: publishing is 409 and names the bound (§8.1)', async () => {
-    const full = await createTenant(first);
-    await cluster.query(`
-      INSERT INTO releases (id, channel_id, version, canonical_version, notes, status, rollout_pct)
-      SELECT '${full.appId}' || n, channels.id, '0.1.' || n, '0.1.' || n, '', 'rolled_back', 0
-      FROM channels, generate_series(1, ${LIMIT.channelReleasesMax}) AS n
-      WHERE app_id = '${full.appId}' AND name = 'stable'`);
-    const refused = await publish(first, full, '1.0.0');
-    expect([refused.status, refused.body?.error]).toEqual([
-      409,
-      'The channel has 10000 releases, and a channel can have no more: publish on another channel',
-    ]);
-    expect((await publish(first, full, '1.0.0', { channel: 'beta' })).status).toBe(201);
   });
 });
 
-async function isReady(node: ClusterNode): Promise<boolean> {
-  return (await send(node, 'GET', '/readyz')).status === 200;
-}
-
-/** Waits until devices are offered this version. */
-async function served(node: ClusterNode, tenant: Tenant, version: string): Promise<void> {
-  await until(async () => (await offered(node, tenant)) === version);
-}
-
-async function servedOther(node: ClusterNode, tenant: Tenant, version: string): Promise<void> {
-  await until(async () => (await offered(node, tenant)) !== version);
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
+/** Waits until devices are offered this version, or another one. */
+async function served(
+  node: ClusterNode,
+  tenant: Tenant,
+  version: string,
+  isWanted = true,
+): Promise<void> {
   const deadline = performance.now() + SERVED_WITHIN_MS;
-  while (!(await holds())) {
+  const isOffered = async () => (await check(node, tenant, '0.0.1')).body?.version === version;
+  while ((await isOffered()) !== isWanted) {
     if (performance.now() > deadline) throw new Error(`Not within ${SERVED_WITHIN_MS} ms`);
     // A short pause: checks without one would keep the node from its work.
     await sleep(1);
   }
 }
 
-async function offered(node: ClusterNode, tenant: Tenant): Promise<unknown> {
-  return (await check(node, tenant, '0.0.1')).body?.version;
-}
-
 type Measured = { readonly tookMs: number; readonly blockedMs: number };
 
-function median(rounds: readonly Measured[], of: keyof Measured): number {
-  const sorted = rounds.map((round) => round[of]).sort((a, b) => a - b);
+function median(rounds: readonly Measured[]): number {
+  const sorted = rounds.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 

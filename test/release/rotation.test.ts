@@ -3,14 +3,13 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SecretBox } from '../../src/notify/secret-box.ts';
-import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
-import { eventually } from '../support/eventually.ts';
+import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
-import { ADMIN_TOKEN, type NodeSettings, startNode } from '../support/node.ts';
+import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
 import { Person } from '../support/person.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -19,7 +18,6 @@ import { check, createTenant, publish, randomId, send, type Tenant } from '../su
 import {
   describeOnWorkers,
   freshStores,
-  isAlive,
   type Stores,
   startWorkerNode,
   type WorkerNode,
@@ -55,10 +53,6 @@ describeOnWorkers('secrets and addresses in files', () => {
 
   function spoil(name: string, text: string): void {
     writeFileSync(join(folder, name), `${text}\n`);
-  }
-
-  function mend(): void {
-    for (const [name, value] of right) spoil(name, value);
   }
 
   /** Sends SIGHUP to every node, and waits until each says that it has read the files. */
@@ -131,12 +125,6 @@ describeOnWorkers('secrets and addresses in files', () => {
     };
     const at = <Node>(all: readonly Node[], turn: number) => all[turn % all.length] as Node;
     let publisher = tenant;
-    // A key may make 60 calls a minute.
-    const anotherKeyOf = async () => {
-      const made = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: randomId() });
-      publisher = { ...tenant, secret: String(made.body?.secret) };
-      return publisher;
-    };
     const running = Promise.all([
       repeat('check', (turn) => check(at(nodes, turn), tenant, '0.9.0', { device: `d${turn}` })),
       repeat('console', (turn) => operator(at(consoles, turn), 'GET', `audit?org=${tenant.org}`)),
@@ -144,21 +132,24 @@ describeOnWorkers('secrets and addresses in files', () => {
         const assets = [asset('notes-linux-amd64')];
         return deliver(at(nodes, turn), hook, releaseEvent(`v2.0.${turn}`, { assets }));
       }),
+      // A key may make 60 calls a minute.
       repeat('publish', async (turn) => {
-        const key = turn % 50 === 0 ? await anotherKeyOf() : publisher;
+        if (turn % 50 === 0) {
+          const named = { org: tenant.org, name: randomId() };
+          const { body } = await operator(nodes[1], 'POST', 'keys', named);
+          publisher = { ...tenant, secret: String(body?.secret) };
+        }
         releases += 1;
-        return publish(at(nodes, turn), key, `1.1.${releases}`, { channel: 'beta' });
+        return publish(at(nodes, turn), publisher, `1.1.${releases}`, { channel: 'beta' });
       }),
     ]);
     return {
       /** Waits until every kind of request has met the settings that hold now, on both nodes. */
-      async goOn() {
+      goOn() {
         const before = { ...counts };
         const kinds = Object.keys(counts) as (keyof typeof counts)[];
-        await eventually(
-          'every kind of request goes on',
-          () => kinds.every((kind) => counts[kind] >= before[kind] + 5),
-          20_000,
+        return eventually('every kind of request goes on', () =>
+          kinds.every((kind) => counts[kind] >= before[kind] + 5),
         );
       },
       /** Returns what failed. */
@@ -237,67 +228,53 @@ describeOnWorkers('secrets and addresses in files', () => {
     expect([answer.status, answer.body]).toEqual([200, { resealed: 0, unreadable: 0, next: null }]);
   });
 
-  it('the address of PostgreSQL changes under load: new connections use it, the others end (Rotation)', async () => {
-    const databaseUrl = String(stores.settings.DATABASE_URL);
-    const role = `rotated_${randomId()}`.replace(/\W/g, '');
-    await runOn(databaseUrl, `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'p'`);
-    const url = new URL(databaseUrl);
-    const former = url.username;
-    url.username = role;
-    url.password = 'p';
-    const users = async () =>
-      (
-        await runOn<{ user: string }>(
-          databaseUrl,
-          `SELECT DISTINCT usename AS user FROM pg_stat_activity
-           WHERE application_name = 'sluice' AND datname = current_database()`,
-        )
-      ).map((row) => row.user);
-    expect(await users()).toEqual([former]);
-    const load = ask();
-    await load.goOn();
-    put('DATABASE_URL', url.href);
-    await reload();
-    await eventually('only the new role is connected', async () => (await users()).join() === role);
-    await load.goOn();
-    expect(await load.stop()).toEqual([]);
-  });
-
-  it('the address of Redis changes under load, and announcements still arrive (Rotation)', async () => {
-    const former = new URL(String(stores.settings.REDIS_URL));
-    const name = `rotated${randomId()}`.replace(/\W/g, '');
-    const redis = new Redis(former.href);
-    await redis.call('ACL', 'SETUSER', name, 'on', '>p', '~*', '&*', '+@all');
+  it('the addresses of PostgreSQL and Redis change under load: new connections use them, the others end (Rotation)', async () => {
+    const { DATABASE_URL = '', REDIS_URL = '' } = stores.settings;
+    const role = `rotated${randomId()}`.replace(/\W/g, '');
+    const url = Object.assign(new URL(DATABASE_URL), { username: role, password: 'p' });
+    const former = new URL(DATABASE_URL).username;
+    await runOn(DATABASE_URL, `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'p'`);
+    const roles = async () => {
+      const rows = await runOn<{ user: string }>(
+        DATABASE_URL,
+        `SELECT DISTINCT usename AS user FROM pg_stat_activity
+         WHERE application_name = 'sluice' AND datname = current_database()`,
+      );
+      return rows.map(({ user }) => user).join();
+    };
+    const redisUrl = Object.assign(new URL(REDIS_URL), { username: role, password: 'p' });
+    const redis = new Redis(REDIS_URL);
+    await redis.call('ACL', 'SETUSER', role, 'on', '>p', '~*', '&*', '+@all');
     const users = async () => {
       const list = String(await redis.call('CLIENT', 'LIST'));
       const own = `id=${await redis.call('CLIENT', 'ID')} `;
       const lines = list.split('\n').filter((line) => line !== '' && !line.startsWith(own));
-      return new Set(lines.map((line) => /user=(\S+)/.exec(line)?.[1]));
+      return [...new Set(lines.map((line) => /user=(\S+)/.exec(line)?.[1]))].join();
     };
-    expect([...(await users())]).toEqual(['default']);
+    expect([await roles(), await users()]).toEqual([former, 'default']);
     const load = ask();
     await load.goOn();
-    former.username = name;
-    former.password = 'p';
-    put('REDIS_URL', former.href);
+    put('DATABASE_URL', url.href);
     await reload();
-    await eventually(
-      'only the new user is connected',
-      async () => [...(await users())].join() === name,
-    );
+    await eventually('only the new role is connected', async () => (await roles()) === role);
+    await load.goOn();
+    put('REDIS_URL', redisUrl.href);
+    await reload();
+    await eventually('only the new user is connected', async () => (await users()) === role);
     await load.goOn();
     redis.disconnect();
     expect(await load.stop()).toEqual([]);
-    const found = nodes.map((node) => told(node, 'found a change whose announcement was lost'));
+    // Announcements still arrive.
+    const lost = () =>
+      nodes.map((node) => told(node, 'found a change whose announcement was lost'));
+    const lostBefore = lost();
     const key = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: 'last' });
     const publisher = { ...tenant, secret: String(key.body?.secret) };
     expect((await publish(nodes[0], publisher, '9.0.0')).status).toBe(201);
     await eventually('the other node serves it', async () => {
       return (await check(nodes[1], tenant, '0.9.0')).body?.version === '9.0.0';
     });
-    expect(nodes.map((node) => told(node, 'found a change whose announcement was lost'))).toEqual(
-      found,
-    );
+    expect(lost()).toEqual(lostBefore);
   });
 
   it('a file that cannot be used changes nothing, and each node says so once (Rotation)', async () => {
@@ -332,35 +309,7 @@ describeOnWorkers('secrets and addresses in files', () => {
       for (const node of [...nodes, ...nodes, ...nodes]) {
         expect((await deliver(node, hook, releaseEvent('v3.0.0'))).status).toBe(200);
       }
-      mend();
-    }
-  });
-
-  it('SIGHUP ends no process, also many at once and sent to each (Rotation)', async () => {
-    const parts = ['worker 1', 'worker 2', 'admin', 'background'];
-    const ids = parts.map((part) => nodes[0].processIds(part).at(-1) ?? Number.NaN);
-    const counts = parts.map((part) => nodes[0].processIds(part).length);
-    for (let round = 0; round < 20; round++) {
-      for (const id of [...ids, Number(nodes[0].main.pid)]) process.kill(id, 'SIGHUP');
-    }
-    await sleep(300);
-    expect(ids.map(isAlive)).toEqual(ids.map(() => true));
-    expect(parts.map((part) => nodes[0].processIds(part).length)).toEqual(counts);
-    expect((await check(nodes[0], tenant, '0.9.0')).status).toBe(200);
-  });
-});
-
-describe('a service without files', () => {
-  it('goes on at SIGHUP', async () => {
-    const node = await startNode();
-    try {
-      process.kill(node.process.pid, 'SIGHUP');
-      await eventually('it has read the settings', () => node.output().includes(READ_AGAIN));
-      expect((await send(node, 'GET', '/readyz')).status).toBe(200);
-      const lines = logLines(node.output()).filter(({ msg }) => msg === READ_AGAIN);
-      expect(lines).toMatchObject([{ level: 'info', changed: [] }]);
-    } finally {
-      await node.dispose();
+      for (const [each, value] of right) spoil(each, value);
     }
   });
 });

@@ -2,16 +2,16 @@
 // replaced one after the other under load, and nothing fails or is decided otherwise; the way back is the
 // backup from before. An older node that starts on the newer schema serves what it knows, or says what to do.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { checkOut, ROOT, startArguments } from '../../bench/suite/checkout.ts';
 import { describeOnRealStores, realStores } from '../support/backend.ts';
-import { eventually } from '../support/eventually.ts';
+import { runPostgres } from '../support/copied-database.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
-import { findPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import {
@@ -39,19 +39,15 @@ const missing = hasCommit
 
 describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () => {
   let before: { folder: string; remove: () => void };
-  const endings: (() => unknown)[] = [];
 
   beforeAll(() => {
     before = checkOut(BEFORE.commit);
-  });
-  afterEach(async () => {
-    for (const end of endings.splice(0).reverse()) await end();
   });
   afterAll(() => before?.remove());
 
   async function startOn(settings: NodeSettings, args?: readonly string[]): Promise<ServingNode> {
     const node = await startNode({ SECRET_KEY, ...settings }, args);
-    endings.push(() => node.dispose());
+    onTestFinished(() => node.dispose());
     return node;
   }
 
@@ -60,7 +56,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
 
   it('embedded: the directory is taken over, and its copy from before is the way back', async () => {
     const folder = temporaryFolder('sluice-upgrade-');
-    endings.push(() => removeFolder(folder));
+    onTestFinished(() => removeFolder(folder));
     const [dataDir, copy] = [join(folder, 'data'), join(folder, 'copy')];
     let node = await startBefore({ DATA_DIR: dataDir });
     const tenant = await furnish(node);
@@ -89,13 +85,13 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
     it('under load: nothing fails, and all is as before; the backup is the way back', async () => {
       const stores = await startStores();
       const [settings, folder] = [stores.settings, temporaryFolder('sluice-upgrade-')];
-      endings.push(() => removeFolder(folder));
+      onTestFinished(() => removeFolder(folder));
       let first = await startBefore(settings);
       let second = await startBefore(settings);
       const tenant = await furnish(first);
       const expected = await answersOf(first, tenant);
       const dump = join(folder, 'sluice.dump');
-      runPg('pg_dump', '--format=custom', `--file=${dump}`, stores.url);
+      runPostgres('pg_dump', ['--format=custom', `--file=${dump}`, stores.url]);
 
       const load = startLoad(second, await anotherKey(second, tenant), expected);
       await eventually('there is load', async () => load.published.length > 0);
@@ -113,12 +109,8 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       expect(load.faults).toEqual([]);
       for (const node of [first, second]) {
         expect(await answersOf(node, tenant)).toEqual(expected);
-        const { body } = await manage(
-          node,
-          tenant,
-          'GET',
-          `releases?app=${tenant.app}&channel=beta`,
-        );
+        const beta = `releases?app=${tenant.app}&channel=beta`;
+        const { body } = await manage(node, tenant, 'GET', beta);
         expect(body).toMatchObject({ total: published.length });
       }
 
@@ -127,7 +119,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       const unknowing = startBefore({ DATABASE_URL: stores.url });
       await expect(unknowing).rejects.toThrow(/start the newer version again/);
       await Promise.all([first, second, older].map((node) => node.stop()));
-      await stores.restore(dump);
+      stores.restore(dump);
       const back = await startBefore(settings);
       expect(await answersOf(back, tenant)).toEqual(expected);
       expect((await publish(back, tenant, '3.0.0')).status).toBe(201);
@@ -137,27 +129,22 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
   async function startStores() {
     const { postgresUrl } = realStores() ?? { postgresUrl: '' };
     const [database, redis] = await Promise.all([freshDatabase(postgresUrl), startRedis()]);
-    endings.push(() => redis.stop());
-    endings.push(() => database.drop());
+    onTestFinished(() => redis.stop());
+    onTestFinished(() => database.drop());
     const maintenance = `--maintenance-db=${postgresUrl}`;
     const name = new URL(database.url).pathname.slice(1);
     return {
       url: database.url,
       settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
-      async restore(dump: string): Promise<void> {
-        runPg('dropdb', maintenance, '--force', name);
-        runPg('createdb', maintenance, name);
-        runPg('pg_restore', '--single-transaction', '--no-owner', `--dbname=${database.url}`, dump);
+      restore(dump: string): void {
+        runPostgres('dropdb', [maintenance, '--force', name]);
+        runPostgres('createdb', [maintenance, name]);
+        const how = ['--single-transaction', '--no-owner', `--dbname=${database.url}`];
+        runPostgres('pg_restore', [...how, dump]);
       },
     };
   }
 });
-
-/** Runs a program of PostgreSQL, of the server's version where it has one. */
-function runPg(program: string, ...args: string[]): void {
-  const PATH = `${dirname(findPostgres() ?? '')}:${process.env.PATH}`;
-  execFileSync(program, args, { stdio: 'pipe', env: { ...process.env, PATH } });
-}
 
 /** Expects an older node on the newer schema to tell devices what it knows, and publishers 503. */
 async function expectToServeAlone(node: ServingNode, tenant: Tenant): Promise<void> {
@@ -195,26 +182,20 @@ async function answersOf(node: ServingNode, tenant: Tenant): Promise<unknown> {
   return { versions, devices: (await devicesOf(node, tenant)).length, releases: releases.body };
 }
 
-type Load = {
-  checks: number;
-  /** Versions that were published on beta. */
-  readonly published: string[];
-  readonly faults: string[];
-  goTo(node: ServingNode): void;
-  end(): Promise<readonly string[]>;
-};
-
 /** Devices that ask and a publisher that publishes, one call after the other each, at one node at a time. */
-function startLoad(node: ServingNode, tenant: Tenant, expected: unknown): Load {
+function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
   const { versions } = expected as { readonly versions: readonly unknown[] };
   let target = node;
   let isOver = false;
-  const load: Load = {
-    ...{ checks: 0, published: [], faults: [] },
-    goTo(other) {
+  const load = {
+    checks: 0,
+    /** Versions that were published on beta. */
+    published: [] as string[],
+    faults: [] as string[],
+    goTo(other: ServingNode) {
       target = other;
     },
-    async end() {
+    async end(): Promise<readonly string[]> {
       isOver = true;
       await running;
       return load.published;
@@ -237,7 +218,7 @@ function startLoad(node: ServingNode, tenant: Tenant, expected: unknown): Load {
       if (status === 201) load.published.push(version);
       else load.faults.push(`publish ${version}: ${status} ${text}`);
       // A key may make 300 calls in a minute.
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      await sleep(250);
     }
   }
   const running = Promise.all([ask(), write()]);
