@@ -2,6 +2,8 @@
 // what they cannot know as 503, write nothing into it, and go on by themselves once the right one is there.
 // Which database is believed: test/faults/record-database.test.ts.
 
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -165,6 +167,23 @@ describeOnRealStores('a store of another record', () => {
     await untilOffered(alone, tenant, '1.2.0');
     await untilFigure(alone, 'sluice_engine_foreign', 1);
   });
+});
+
+it('an embedded database that was emptied is not made anew: the start says what to do', async () => {
+  const node = await startNode();
+  onTestFinished(() => node.dispose());
+  const tenant = await createTenant(node);
+  await publish(node, tenant, '1.0.0');
+  await untilOffered(node, tenant, '1.0.0');
+  await node.stop();
+  rmSync(join(node.dataDir, 'ledger'), { recursive: true });
+  await expect(node.restart()).rejects.toThrow(/DATA_DIR: .* there is no database in .*ledger/);
+  for (const name of ['ledger.used', 'snapshots']) {
+    rmSync(join(node.dataDir, name), { recursive: true });
+  }
+  const anew = await node.restart();
+  onTestFinished(() => anew.stop());
+  expect((await check(anew, tenant, '0.9.0')).status).toBe(404);
 });
 
 async function offered(node: ServingNode, tenant: Tenant, options = {}): Promise<unknown> {
