@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { ChannelDirectory } from '../../src/serving/channel-directory.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { gate } from '../support/gate.ts';
 import { channelAt, engineAway, servingNode, settle } from './serving-node.ts';
 
 /** Milliseconds after a poll for which it confirms the list, and for which a name waits for a list. */
@@ -58,6 +59,18 @@ describe('while the ledger answers', () => {
     known.hear(channelAt(2));
     await settle();
     expect(ledger.listings).toBe(listings);
+  });
+
+  it('a channel that was learned of while an older list was being read stays known', async () => {
+    const { known, ledger, told } = knowing();
+    const { opened, open } = gate();
+    ledger.listGate = opened;
+    const read = known.refresh();
+    await settle();
+    known.add(channelAt(1));
+    open();
+    await read;
+    expect(told('acme')).toBe('chn_stable');
   });
 
   it('the engine has the list for other nodes, also after it was away, or restarted empty', async () => {

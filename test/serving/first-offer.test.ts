@@ -253,6 +253,17 @@ describe('a check that would be a first offer', () => {
       expect(node.ledger.offers).toHaveLength(DECIDED_AGAIN_MAX + 1);
     }
   });
+
+  it('without the ledger is answered with the next release that was offered before', async () => {
+    const clock = { now: 0 };
+    const node = await loadedNode(stateOf(1, '1.1.0', '1.0.0*'), () => clock.now);
+    node.ledger.fault = ledgerAway();
+    for (let time = 0; time < 2; time++) expect(await checkOf(node)).toBe('1.0.0');
+    expect(node.ledger.offers).toHaveLength(1);
+    node.ledger.fault = undefined;
+    clock.now += RETRY_AFTER_MS;
+    expect(await checkOf(node)).toBe('1.1.0');
+  });
 });
 
 describe('a check for which nothing is left but first offers that cannot be recorded (§14.3)', () => {

@@ -142,7 +142,6 @@ it('where it rules a difference out, no device is offered or required what it wa
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(SEEN_MIN);
 });
 
-// Where it may get more, the property shows; here is above all where it does not.
 describe('a device may get more', () => {
   const signed = { platform: 'linux', url: 'https://dl.example.com/a', signature: 's' };
   const two = release('2.0.0', { artifacts: [signed] });
@@ -163,6 +162,13 @@ describe('a device may get more', () => {
   const LEAST = minimum('1.0.0');
   const cases: [title: string, before: State, after: State, boolean][] = [
     ['nothing changes', [[two, one]], [[two, one]], false],
+    ['a higher release comes', [[two]], [[three, two]], true],
+    ['a lower release comes', [[three, two]], [[three, two, one]], true],
+    ['the highest release goes', [[three, two]], [[two]], true],
+    ['a rolled-back version comes', [[two]], [[gone, two]], true],
+    ['a deprecated version comes', [[two]], [[two, old]], true],
+    ['the minimum is set', [[two]], [[two], minimum('1.0.0')], true],
+    ['signatures are no longer required', [[three], signatures], [[three]], true],
     ['one at 0 % comes', [[two]], [[release('3.0.0', { rolloutPct: 0 }), two]], false],
     ['a paused one comes', [[two]], [[release('3.0.0', { status: 'paused' }), two]], false],
     ['the lowest releases go', [[three, two, one]], [[three]], false],
