@@ -44,11 +44,8 @@ describe('the Dockerfile', () => {
     const run = (folder: URL) => spawnSync(process.execPath, ['-e', script], { cwd: folder });
     // A folder without the package stands for a Node without its binary: both fail to load.
     expect(run(new URL('file:///')).status).not.toBe(0);
-    const loads = await import('uWebSockets.js').then(
-      () => true,
-      () => false,
-    );
-    expect(run(ROOT).status === 0).toBe(loads);
+    const engine = await import('uWebSockets.js').catch(() => undefined);
+    expect(run(ROOT).status === 0).toBe(engine !== undefined);
   });
 
   it('installs nothing but the packages of the lockfile', () => {
@@ -64,10 +61,7 @@ describe('the Dockerfile', () => {
     const copied = argumentsOf('COPY')
       .filter((each) => !each.startsWith('--from='))
       .flatMap((each) => each.split(' ').slice(0, -1));
-    const passed = read('.dockerignore')
-      .split('\n')
-      .filter((line) => line.startsWith('!'))
-      .map((line) => line.slice(1));
+    const passed = [...read('.dockerignore').matchAll(/^!(.*)$/gm)].map(([, path]) => path);
     expect(copied.length).toBeGreaterThan(5);
     expect(copied.filter((path) => !existsSync(new URL(path, ROOT)))).toEqual([]);
     expect(new Set(copied)).toEqual(new Set(passed));

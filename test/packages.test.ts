@@ -48,13 +48,12 @@ function pathsWhere(test: (each: LockedPackage) => boolean): string[] {
 }
 
 describe('every package of the lockfile', () => {
-  it('is pinned to its content by a SHA-512', () => {
+  it('is pinned by a SHA-512, names no address it was downloaded from, and is not deprecated', () => {
     expect(installed.length).toBeGreaterThan(100);
     expect(pathsWhere(({ integrity }) => integrity?.startsWith('sha512-') !== true)).toEqual([]);
-  });
-
-  it('names no address it was downloaded from, so that every registry will do', () => {
+    // Then every registry will do.
     expect(pathsWhere(({ resolved }) => resolved !== undefined)).toEqual([]);
+    expect(pathsWhere(({ deprecated }) => deprecated !== undefined)).toEqual([]);
   });
 
   it('installs without a script, so that a machine without a compiler can install it', () => {
@@ -76,17 +75,11 @@ describe('every package of the lockfile', () => {
     for (const asked of tooNarrow)
       expect(semver.subset('^22.12.0 || >=24', asked), asked).toBe(true);
   });
-
-  it('is not deprecated', () => {
-    expect(pathsWhere(({ deprecated }) => deprecated !== undefined)).toEqual([]);
-  });
 });
 
-describe('package.json', () => {
-  it('names every Node from 20.19', () => {
-    expect(engines.node).toBe('>=20.19');
-    expect(semver.subset(LINES, engines.node)).toBe(true);
-  });
+it('package.json names every Node from 20.19', () => {
+  expect(engines.node).toBe('>=20.19');
+  expect(semver.subset(LINES, engines.node)).toBe(true);
 });
 
 describe('the version', () => {
@@ -123,19 +116,16 @@ describe('the version', () => {
   });
 });
 
-describe('the native binaries of uWebSockets.js', () => {
-  it('are those that docs/decisions/0001 lists, for Node 20 and 22', () => {
-    const record = new URL('../docs/decisions/0001-two-http-engines.md', import.meta.url);
-    const listed = [...readFileSync(record, 'utf8').matchAll(/^\| `(\w+\.node)` \| `(\w+)` \|$/gm)];
-    const folder = new URL('../node_modules/uWebSockets.js/dist/bin/', import.meta.url);
-    const found = readdirSync(folder)
-      .filter((name) => /_(?:115|127)\.node$/.test(name))
-      .sort()
-      .map((name) => {
-        const binary = readFileSync(new URL(name, folder));
-        return [name, createHash('sha256').update(binary).digest('hex')];
-      });
-    expect(listed.map(([, name, hash]) => [name, hash])).toEqual(found);
-    expect(found).toHaveLength(12);
-  });
+it('the binaries of uWebSockets.js are those that docs/decisions/0001 lists, for Node 20 and 22', () => {
+  const record = read('docs/decisions/0001-two-http-engines.md');
+  const listed = [...record.matchAll(/^\| `(\w+\.node)` \| `(\w+)` \|$/gm)];
+  const folder = new URL('../node_modules/uWebSockets.js/dist/bin/', import.meta.url);
+  const names = readdirSync(folder).filter((name) => /_(?:115|127)\.node$/.test(name));
+  const hashOf = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(new URL(name, folder)))
+      .digest('hex');
+  const found = names.sort().map((name) => [name, hashOf(name)]);
+  expect(listed.map(([, name, hash]) => [name, hash])).toEqual(found);
+  expect(found).toHaveLength(12);
 });

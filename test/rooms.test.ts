@@ -1,7 +1,11 @@
-// Bounds of the house: how many rooms and imports between them there are, and how full a folder may be.
+// Bounds of the house: how many rooms and imports between them there are, and how full a folder may be; and
+// docs/architecture.md describes exactly the rooms that exist.
 
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readHouse } from '../scripts/rooms.ts';
+import { quotedIn, readDocument, repositoryPath, sectionOf, tableRows } from './docs/document.ts';
 
 const ROOMS_MAX = 19;
 const ARROWS_MAX = 95;
@@ -30,5 +34,14 @@ describe('the house', () => {
 
   it('has no folder that is too full to be looked over', () => {
     expect([...files].filter(([, count]) => count > FOLDER_FILES_MAX)).toEqual([]);
+  });
+
+  it('has every folder as a row of the table of rooms, and every row a folder', () => {
+    const rooms = readdirSync(join(repositoryPath, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+    const section = sectionOf(readDocument('docs/architecture.md'), 'The rooms');
+    const described = tableRows(section).flatMap(([room = '']) => quotedIn(room));
+    expect(described.toSorted()).toEqual(rooms.toSorted());
   });
 });

@@ -18,33 +18,17 @@ describe('an unavailable store', () => {
     ['ledger', fault('password authentication failed for user "x"', '28P01'), 'refuses the login'],
     ['ledger', fault('role "x" is not permitted to log in', '28000'), 'refuses the login'],
     ['ledger', fault('database "x" does not exist', '3D000'), 'has no database of this name'],
-    [
-      'ledger',
-      fault('database "x" is not currently accepting connections', '55000'),
-      'lets nobody into the database',
-    ],
+    ['ledger', fault('database "x" is not accepting', '55000'), 'lets nobody into the database'],
     ['ledger', fault('could not extend file', '53100'), 'has no room left on its disk'],
-    [
-      'ledger',
-      fault('connect ECONNREFUSED 10.0.0.7:5432', 'ECONNREFUSED'),
-      'refuses the connection',
-    ],
+    ['ledger', fault('connect 10.0.0.7:5432', 'ECONNREFUSED'), 'refuses the connection'],
     ['ledger', fault('Query read timeout'), 'does not answer in time'],
-    [
-      'ledger',
-      fault('canceling statement due to statement timeout', '57014'),
-      'does not answer in time',
-    ],
+    ['ledger', fault('canceling statement', '57014'), 'does not answer in time'],
     ['ledger', fault('the database system is starting up', '57P03'), 'is starting or stopping'],
     ['ledger', fault('Connection terminated unexpectedly'), 'has closed the connection'],
     ['ledger', fault('what nobody has foreseen at 10.0.0.7'), 'cannot be used'],
     ['engine', fault('WRONGPASS invalid username-password pair'), 'refuses the login'],
     ['engine', fault('OOM command not allowed'), 'has no memory left'],
-    [
-      'ledger',
-      fault('cannot execute INSERT in a read-only transaction', '25006'),
-      'refuses writes: it is read-only, or a standby',
-    ],
+    ['ledger', fault('x', '25006'), 'refuses writes: it is read-only, or a standby'],
     ['engine', fault('Command timed out'), 'does not answer in time'],
   ] as const)('%s: %s', (store, cause, why) => {
     const name = store === 'ledger' ? 'PostgreSQL' : 'Redis';
@@ -70,7 +54,7 @@ describe('an unavailable store', () => {
   });
 
   it.each([
-    fault('cannot execute INSERT in a read-only transaction', '25006'),
+    fault('read-only transaction', '25006'),
     fault('could not extend file', '53100'),
     fault("READONLY You can't write against a read only replica. script: f, on @user_script:1."),
     // Redis 6, in a script.

@@ -1,6 +1,7 @@
 // Reads the documents of the repository for the tests of this folder.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export type Document = {
@@ -10,6 +11,8 @@ export type Document = {
 };
 
 const ROOT = new URL('../../', import.meta.url);
+/** The path of the root itself. */
+export const repositoryPath = fileURLToPath(ROOT);
 
 /** Every document: those at the root and all below docs/. */
 export function listDocuments(): Document[] {
@@ -26,13 +29,21 @@ export function readDocument(path: string): Document {
   return { path, text: readFileSync(new URL(path, ROOT), 'utf8') };
 }
 
+/** Every file below folders of the root. */
+export function filesBelow(...folders: readonly string[]): Document[] {
+  return folders.flatMap((folder) => {
+    const entries = readdirSync(new URL(folder, ROOT), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    return files.map(({ parentPath, name }) =>
+      readDocument(relative(repositoryPath, join(parentPath, name)).replaceAll('\\', '/')),
+    );
+  });
+}
+
 /** Whether a file or folder exists at a path from the root. */
 export function isInRepository(path: string): boolean {
   return existsSync(new URL(path, ROOT));
 }
-
-/** The path of the root itself. */
-export const repositoryPath = fileURLToPath(ROOT);
 
 /** The text without its fenced and indented code. */
 export function proseOf({ text }: Document): string {
