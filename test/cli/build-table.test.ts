@@ -21,138 +21,99 @@ import { BuildShell } from '../support/build-shell.ts';
 
 /** A file of the folder, and what the command says when it is damaged, missing or unsigned. */
 type Fault = readonly [path: string, words: RegExp];
-
-type Row = {
-  readonly folder: Folder;
+type Row = readonly [
+  tool: string,
+  folder: Folder,
   /** Number of files that are published. */
-  readonly taken: number;
-  readonly damaged: Fault;
-  readonly missing: Fault;
-  readonly unsigned: Fault;
-};
+  taken: number,
+  damaged: Fault,
+  missing: Fault,
+  unsigned: Fault,
+];
 
 /** What is said of a file that is not what a list of the build says. */
-const differs = (name: string, list: string) =>
-  new RegExp(`${name} is another file than ${list} says: its content differs$`, 'm');
+const differs = (path: string, list: string): Fault => {
+  const words = `${path.split('/').at(-1)} is another file than ${list} says: its content differs$`;
+  return [path, new RegExp(words, 'm')];
+};
 const SIGNED_ONLY = /signature: Is missing: the channel offers no device an unsigned artifact/;
 const BESIDE_SIGNED = /signature: Is missing, and other artifacts for \S+ are signed/;
 /** No file tells the content of another one, or what it is: the folder is published as it is. */
-const NOT_TOLD = /^published: /m;
+const notTold = (path = ''): Fault => [path, /^published: /m];
 /** Folder whose tool does not sign: the channel asks for signatures. */
 const ANY: Fault = ['', SIGNED_ONLY];
-const BUNDLE = 'src-tauri/target/release/bundle';
+const BUNDLE = 'src-tauri/target/release/bundle/deb/My App_1.4.0_amd64.deb';
+const DEB = 'dist/my-app_1.4.0_amd64.deb';
+const SQUIRREL = 'out/make/squirrel.windows/x64';
+const FULL = 'Releases/MyApp-1.4.0-full.nupkg';
+const ZIP = 'target/distrib/notes-x86_64-pc-windows-msvc.zip';
+const NO_MAC_LIST = /^warning: latest-mac\.yml: Is missing, while .+ block map/m;
+const NO_LIST = /^error: latest\.yml: Is missing, while My App Setup 1\.4\.0\.exe/m;
+const NO_TAURI_SIGNATURE =
+  /^warning: My App\.app\.tar\.gz: signature: Is missing: Tauri's updater/m;
+const NO_FULL =
+  /^error: RELEASES: Names MyApp-1\.4\.0-full\.nupkg, which is missing: .+ its content\n(?!error)/m;
+const NO_ZIP =
+  /: appcast\.xml: Names MyApp-1\.4\.0\.zip, which is missing: there is no file of that name; /;
 
-const ROWS: Readonly<Record<string, Row>> = {
-  'electron-builder (real)': {
-    folder: realBuild('electron-builder'),
-    taken: 2,
-    damaged: [
-      'dist/My App-1.4.0-arm64-mac.zip',
-      differs('My App-1.4.0-arm64-mac.zip', 'latest-mac.yml'),
-    ],
-    missing: ['dist/latest-mac.yml', /^warning: latest-mac\.yml: Is missing, while .+ block map/m],
-    unsigned: ANY,
-  },
-  'Electron Forge (real)': {
-    folder: realBuild('Electron Forge'),
-    taken: 4,
-    damaged: ['out/make/deb/x64/my-app_1.4.0_amd64.deb', NOT_TOLD],
-    missing: ['', NOT_TOLD],
-    unsigned: ANY,
-  },
-  'cargo-packager (real)': {
-    folder: realBuild('cargo-packager'),
-    taken: 1,
-    damaged: ['dist/my-app_1.4.0_amd64.deb', NOT_TOLD],
-    missing: ['', NOT_TOLD],
-    unsigned: ['dist/my-app_1.4.0_amd64.deb.sig', SIGNED_ONLY],
-  },
-  'Tauri (real)': {
-    folder: realBuild('Tauri'),
-    taken: 2,
-    damaged: [`${BUNDLE}/deb/My App_1.4.0_amd64.deb`, NOT_TOLD],
-    missing: ['', NOT_TOLD],
-    unsigned: [`${BUNDLE}/deb/My App_1.4.0_amd64.deb.sig`, BESIDE_SIGNED],
-  },
-  'electron-builder': {
-    folder: ELECTRON_BUILDER,
-    taken: 6,
-    damaged: ['dist/My App Setup 1.4.0.exe', differs('My App Setup 1.4.0.exe', 'latest.yml')],
-    missing: [
-      'dist/latest.yml',
-      /^error: latest\.yml: Is missing, while My App Setup 1\.4\.0\.exe/m,
-    ],
-    unsigned: ANY,
-  },
-  'Electron Forge': {
-    folder: ELECTRON_FORGE,
-    taken: 5,
-    damaged: [
-      'out/make/squirrel.windows/x64/my_app-1.4.0-full.nupkg',
-      differs('my_app-1.4.0-full.nupkg', 'RELEASES'),
-    ],
-    missing: ['out/make/squirrel.windows/x64/RELEASES', NOT_TOLD],
-    unsigned: ANY,
-  },
-  Tauri: {
-    folder: TAURI,
-    taken: 7,
-    damaged: ['bundle/msi/My App_1.4.0_x64_en-US.msi', NOT_TOLD],
-    missing: ['', NOT_TOLD],
-    unsigned: [
-      'bundle/macos/My App.app.tar.gz.sig',
-      /^warning: My App\.app\.tar\.gz: signature: Is missing: Tauri's updater/m,
-    ],
-  },
-  Velopack: {
-    folder: VELOPACK,
-    taken: 2,
-    damaged: ['Releases/MyApp-1.4.0-full.nupkg', differs('MyApp-1.4.0-full.nupkg', 'RELEASES')],
-    missing: [
-      'Releases/MyApp-1.4.0-full.nupkg',
-      /^error: RELEASES: Names MyApp-1\.4\.0-full\.nupkg, which is missing: .+ its content\n(?!error)/m,
-    ],
-    unsigned: ANY,
-  },
-  Sparkle: {
-    folder: SPARKLE,
-    taken: 1,
-    damaged: ['updates/MyApp-1.4.0.zip', differs('MyApp-1.4.0.zip', 'appcast.xml')],
-    missing: [
-      'updates/MyApp-1.4.0.zip',
-      /: appcast\.xml: Names MyApp-1\.4\.0\.zip, which is missing: there is no file of that name; /,
-    ],
-    unsigned: ['updates/appcast.xml', SIGNED_ONLY],
-  },
-  goreleaser: {
-    folder: GORELEASER,
-    taken: 4,
-    damaged: [
-      'dist/notes_1.4.0_windows_amd64.zip',
-      differs('notes_1.4.0_windows_amd64.zip', 'notes_1.4.0_checksums.txt'),
-    ],
-    missing: ['dist/notes_1.4.0_checksums.txt', NOT_TOLD],
-    unsigned: ANY,
-  },
-  'cargo-dist': {
-    folder: CARGO_DIST,
-    taken: 3,
-    damaged: [
-      'target/distrib/notes-x86_64-pc-windows-msvc.zip',
-      differs('notes-x86_64-pc-windows-msvc.zip', 'notes-x86_64-pc-windows-msvc.zip.sha256'),
-    ],
-    missing: ['target/distrib/notes-x86_64-pc-windows-msvc.zip.sha256', NOT_TOLD],
-    unsigned: ANY,
-  },
-};
+const ROWS: readonly Row[] = [
+  [
+    ...(['electron-builder (real)', realBuild('electron-builder'), 2] as const),
+    differs('dist/My App-1.4.0-arm64-mac.zip', 'latest-mac.yml'),
+    ...([['dist/latest-mac.yml', NO_MAC_LIST], ANY] as const),
+  ],
+  [
+    ...(['Electron Forge (real)', realBuild('Electron Forge'), 4] as const),
+    ...([notTold('out/make/deb/x64/my-app_1.4.0_amd64.deb'), notTold(), ANY] as const),
+  ],
+  [
+    ...(['cargo-packager (real)', realBuild('cargo-packager'), 1] as const),
+    ...([notTold(DEB), notTold(), [`${DEB}.sig`, SIGNED_ONLY]] as const),
+  ],
+  [
+    ...(['Tauri (real)', realBuild('Tauri'), 2] as const),
+    ...([notTold(BUNDLE), notTold(), [`${BUNDLE}.sig`, BESIDE_SIGNED]] as const),
+  ],
+  [
+    ...(['electron-builder', ELECTRON_BUILDER, 6] as const),
+    differs('dist/My App Setup 1.4.0.exe', 'latest.yml'),
+    ...([['dist/latest.yml', NO_LIST], ANY] as const),
+  ],
+  [
+    ...(['Electron Forge', ELECTRON_FORGE, 5] as const),
+    differs(`${SQUIRREL}/my_app-1.4.0-full.nupkg`, 'RELEASES'),
+    ...([notTold(`${SQUIRREL}/RELEASES`), ANY] as const),
+  ],
+  [
+    ...(['Tauri', TAURI, 7, notTold('bundle/msi/My App_1.4.0_x64_en-US.msi'), notTold()] as const),
+    ['bundle/macos/My App.app.tar.gz.sig', NO_TAURI_SIGNATURE],
+  ],
+  ['Velopack', VELOPACK, 2, differs(FULL, 'RELEASES'), [FULL, NO_FULL], ANY],
+  [
+    ...(['Sparkle', SPARKLE, 1, differs('updates/MyApp-1.4.0.zip', 'appcast.xml')] as const),
+    ...([
+      ['updates/MyApp-1.4.0.zip', NO_ZIP],
+      ['updates/appcast.xml', SIGNED_ONLY],
+    ] as const),
+  ],
+  [
+    ...(['goreleaser', GORELEASER, 4] as const),
+    differs('dist/notes_1.4.0_windows_amd64.zip', 'notes_1.4.0_checksums.txt'),
+    ...([notTold('dist/notes_1.4.0_checksums.txt'), ANY] as const),
+  ],
+  [
+    ...(['cargo-dist', CARGO_DIST, 3] as const),
+    ...([differs(ZIP, `${ZIP.split('/').at(-1)}.sha256`), notTold(`${ZIP}.sha256`), ANY] as const),
+  ],
+];
 
-describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
+describe.each(ROWS)('the folder of %s', (_tool, folder, taken, damaged, missing, unsigned) => {
   const shell = new BuildShell();
-  beforeEach(() => shell.lay(row.folder));
+  beforeEach(() => shell.lay(folder));
 
   /** Publishes the folder; returns the code and all that the command says. */
   const publish = async () => {
-    const [root = ''] = Object.keys(row.folder)[0]?.split('/') ?? [];
+    const [root = ''] = Object.keys(folder)[0]?.split('/') ?? [];
     const place = ['--app', 'notes', '--channel', 'stable', '--version', BUILT, '--rollout', '10'];
     const args = ['release', 'publish', join(shell.path, root), ...place];
     const result = await shell.sluice([...args, '--url-base', 'https://dl.example.com']);
@@ -173,12 +134,12 @@ describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
     expect(text).not.toMatch(/^error: /m);
     expect(text).toMatch(/^published: notes 1\.4\.0 on stable \(published, 10 %\)$/m);
     const [table = ''] = text.split(/^(?:passed over|findings|warning): /m);
-    expect(table.trimEnd().split('\n')).toHaveLength(row.taken + 1);
+    expect(table.trimEnd().split('\n')).toHaveLength(taken + 1);
   });
 
   it('with one damaged byte (Command line)', async () => {
-    const [path, words] = row.damaged;
-    const content = Buffer.from(row.folder[path] ?? '');
+    const [path, words] = damaged;
+    const content = Buffer.from(folder[path] ?? '');
     // An appcast lists sizes, and no sums: a byte is lost.
     const isSized = path.startsWith('updates/');
     if (!isSized) content[content.length - 1] = (content.at(-1) ?? 0) ^ 1;
@@ -187,17 +148,16 @@ describe.each(Object.entries(ROWS))('the folder of %s', (_tool, row) => {
   });
 
   it('without a manifest, or a file that it lists (Command line)', async () => {
-    const [path, words] = row.missing;
+    const [path, words] = missing;
     if (path !== '') rmSync(join(shell.path, path));
     await expectSaid(words);
   });
 
   it('with a file unsigned (Command line)', async () => {
-    const [path, words] = row.unsigned;
+    const [path, words] = unsigned;
     shell.requireSignature = words === SIGNED_ONLY;
-    const appcast = path.endsWith('.xml') ? String(row.folder[path]) : undefined;
-    if (appcast !== undefined)
-      shell.write(path, appcast.replace(/\ssparkle:edSignature="[^"]*"/g, ''));
+    const signature = /\ssparkle:edSignature="[^"]*"/g;
+    if (path.endsWith('.xml')) shell.write(path, String(folder[path]).replace(signature, ''));
     else if (path !== '') rmSync(join(shell.path, path));
     await expectSaid(words);
   });

@@ -44,20 +44,8 @@ const sumOf = (content: string) => `sha256:${createHash('sha256').update(content
 
 const BESIDE: readonly Json[] = [
   { name: 'metadata.json', path: 'dist/metadata.json', internal_type: 37, type: 'Metadata' },
-  {
-    name: 'checksums.txt',
-    path: 'dist/checksums.txt',
-    internal_type: 12,
-    type: 'Checksum',
-    extra: {},
-  },
-  {
-    name: 'acme/tool:1',
-    path: 'acme/tool:1',
-    goos: 'linux',
-    goarch: 'amd64',
-    type: 'Docker Image',
-  },
+  { name: 'checksums.txt', path: 'dist/checksums.txt', internal_type: 12, type: 'Checksum' },
+  { name: 'acme/tool:1', path: 'acme/tool:1', ...{ goos: 'linux', type: 'Docker Image' } },
   { name: 'tool.rb', path: 'dist/homebrew/tool.rb', type: 'Homebrew Cask', extra: { Config: {} } },
 ];
 
@@ -99,16 +87,10 @@ describe('a folder of goreleaser', () => {
   ];
 
   it.each([false, true])(
-    'of programs alone has them all, each below its folder (pattern: %s) (Command line)',
+    'has all its programs, or its archives and no program twice (pattern: %s) (Command line)',
     async (isPattern) => {
-      const { taken, findings } = await read(ALL.map(program), {}, '1.4.0', isPattern);
-      expect([taken, findings]).toEqual([PLAIN, []]);
-    },
-  );
-
-  it.each([false, true])(
-    'of archives has the archives, and no program twice (pattern: %s) (Command line)',
-    async (isPattern) => {
+      const plain = await read(ALL.map(program), {}, '1.4.0', isPattern);
+      expect([plain.taken, plain.findings]).toEqual([PLAIN, []]);
       const made = [...ALL.map(program), ...ALL.map(archive)];
       const { taken, passedOver, findings } = await read(made, {}, 'v1.4', isPattern);
       expect(taken).toEqual([
@@ -168,28 +150,24 @@ describe('a folder of goreleaser', () => {
     expect((await read([program(later)])).taken).toEqual(['tool_linux_amd64_v3/tool linux x86_64']);
   });
 
-  it('of another version is refused (Command line)', async () => {
+  it('of another version is refused, and a list of another tool tells nothing (Command line)', async () => {
     const words = 'metadata.json is of version 1.4.0, not of 1.5.0';
     await expect(read(ALL.map(program), {}, '1.5.0')).rejects.toThrow(words);
-  });
-
-  it('a list of another tool tells nothing (Command line)', async () => {
+    rmSync(join(folder.path, 'dist'), { recursive: true });
     const other = { 'dist/artifacts.json': '{ "files": ["a"] }', 'dist/a-linux-x64.zip': 'a' };
     expect((await read([], other)).taken).toEqual(['a-linux-x64.zip linux x86_64']);
   });
 });
 
 it('a second run finds each of several programs with one name in its folder (Command line)', () => {
-  const of = (target: string, sha512: string) => ({
-    ...{ platform: 'linux', sha512, url: `https://dl.example.com/1.4.0/tool_${target}/tool` },
-  });
-  const artifacts = [of('linux_amd64_v1', 'a'), of('linux_arm_6', 'b')];
-  const again = { notes: undefined, artifacts: artifacts.toReversed() };
-  expect(differenceOf({ notes: '', artifacts }, again)).toBeUndefined();
-  const other = {
-    notes: undefined,
-    artifacts: [of('linux_amd64_v1', 'a'), of('linux_arm_6', 'c')],
-  };
+  const of = (...sums: readonly string[]) =>
+    ['linux_amd64_v1', 'linux_arm_6'].map((target, at) => ({
+      ...{ platform: 'linux', sha512: String(sums[at]) },
+      url: `https://dl.example.com/1.4.0/tool_${target}/tool`,
+    }));
+  const before = { notes: '', artifacts: of('a', 'b') };
+  const again = { notes: undefined, artifacts: of('a', 'b').toReversed() };
+  expect(differenceOf(before, again)).toBeUndefined();
   const words = 'its tool_linux_arm_6/tool has another SHA-512';
-  expect(differenceOf({ notes: '', artifacts }, other)).toBe(words);
+  expect(differenceOf(before, { notes: undefined, artifacts: of('a', 'c') })).toBe(words);
 });

@@ -51,10 +51,15 @@ it.each<[string, (sum: string, name: string) => string]>([
   await expect(read(other)).rejects.toThrow('is another file than checksums.txt says');
 });
 
-it('a list of checksums that was made one folder above is held to (Command line)', async () => {
-  for (const name of [`dist/${APP}`, `dist\\${APP}`]) {
-    const line = `${sumOf('sha256', 'hex', 'another')}  ${name}\n`;
-    await expect(read({ [APP]: APP, SHA256SUMS: line })).rejects.toThrow('SHA256SUMS says');
+it.each([
+  ...['SHASUMS256.txt', 'sha256.sum', `${APP}.sha256.txt`, `${APP}.sha256sum`],
+  ...['checksums-sha256.txt', 'SHA256SUMS'],
+])('checksums are held to by the name %s (Command line)', async (name) => {
+  const sum = sumOf('sha256', 'hex', 'another');
+  for (const before of ['', 'dist/', 'dist\\']) {
+    const line = name.startsWith(APP) ? `${sum}\n` : `${sum}  ${before}${APP}\n`;
+    const words = `is another file than ${name} says`;
+    await expect(read({ [APP]: APP, [name]: line })).rejects.toThrow(words);
   }
 });
 
@@ -69,30 +74,13 @@ it('a signature beside a file may be UTF-16, with line breaks of Windows (Comman
 it('release notes are UTF-8 or UTF-16; other bytes are refused with what to do (Command line)', () => {
   const path = join(folder.path, 'notes.md');
   const notes = '# Größer\n';
-  const bigEndian = Buffer.from(`\ufeff${notes}`, 'utf16le').swap16();
-  for (const bytes of [
-    notes,
-    `\ufeff${notes}`,
-    Buffer.from(`\ufeff${notes}`, 'utf16le'),
-    bigEndian,
-  ]) {
+  const wide = () => Buffer.from(`\ufeff${notes}`, 'utf16le');
+  for (const bytes of [notes, `\ufeff${notes}`, wide(), wide().swap16()]) {
     writeFileSync(path, bytes);
     expect(readNotes(path)).toBe(notes);
   }
   writeFileSync(path, Buffer.from(notes, 'latin1'));
   expect(() => readNotes(path)).toThrow(`${path} is neither UTF-8 nor UTF-16: save it as UTF-8`);
-});
-
-it.each([
-  'SHASUMS256.txt',
-  'sha256.sum',
-  `${APP}.sha256.txt`,
-  `${APP}.sha256sum`,
-  'checksums-sha256.txt',
-])('a file of checksums is held to by the name %s (Command line)', async (name) => {
-  const sum = sumOf('sha256', 'hex', 'another');
-  const listing = { [APP]: APP, [name]: name.startsWith(APP) ? `${sum}\n` : `${sum}  ${APP}\n` };
-  await expect(read(listing)).rejects.toThrow(`is another file than ${name} says`);
 });
 
 it("an update file has the name of the version's channel (Command line)", async () => {

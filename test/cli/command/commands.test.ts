@@ -7,9 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { BuildShell, TIME } from '../../support/build-shell.ts';
 import { URL_BASE } from '../../support/command-shell.ts';
 import type { Json } from '../../support/published.ts';
+import { rowsOf } from '../../support/rows-of.ts';
 
 const NAMED = '--app notes --channel stable --version 1.2.3';
 const PLACE = { app: 'notes', channel: 'stable', version: '1.2.3' };
+const PAUSE_STABEL = 'release pause --app notes --channel stabel --version 1';
+const PUBLISHED = { ...PLACE, status: 'published' };
 const UPDATE = 'channel update --app notes --name beta';
 const BETA = { app: 'notes', name: 'beta' };
 const PURGE = `devices purge --app notes --first-seen-after ${TIME}`;
@@ -63,20 +66,15 @@ it.each<[line: string, call: string, body?: Json]>([
     'POST devices/purge',
     { app: 'notes', firstSeenAfter: TIME, version: 'v6', dryRun: true },
   ],
-  [
-    `release pause ${NAMED} --reason crashes`,
-    'PATCH releases',
-    { ...PLACE, status: 'paused', reason: 'crashes' },
-  ],
-  [`release deprecate ${NAMED}`, 'PATCH releases', { ...PLACE, status: 'deprecated' }],
-  [`release rollback ${NAMED}`, 'PATCH releases', { ...PLACE, status: 'rolled_back' }],
-  [`release rollout 40 ${NAMED}`, 'PATCH releases', { ...PLACE, rollout: 40 }],
+  ...Object.entries({
+    'pause --reason crashes': { status: 'paused', reason: 'crashes' },
+    ...{ deprecate: { status: 'deprecated' }, rollback: { status: 'rolled_back' } },
+    'rollout 40': { rollout: 40 },
+  }).map(([verb, body]): [string, string, Json] => [
+    ...([`release ${verb} ${NAMED}`, 'PATCH releases', { ...PLACE, ...body }] as const),
+  ]),
   [`release withdraw ${NAMED}`, 'DELETE releases', PLACE],
-  [
-    `release resume ${NAMED} --dry-run`,
-    'PATCH releases?dryRun=true',
-    { ...PLACE, status: 'published' },
-  ],
+  [`release resume ${NAMED} --dry-run`, 'PATCH releases?dryRun=true', PUBLISHED],
   [
     'release promote --app notes --from a --to b --version 1 --paused',
     'POST releases/promote?dryRun=true',
@@ -125,6 +123,7 @@ const FILES = [{ platform: 'linux', url: `${URL_BASE}/a.zip`, size: 3 }];
 const MOVES = [{ from: '1.2.2', to: null, devices: 2 }];
 const EFFECT = { devices: 9, isEstimate: true, lose: 2, moves: MOVES };
 const MEMBERSHIPS = [{ organization: { id: 'org_1', name: 'A' }, role: 'owner' }];
+const SESSION = { state: 'signedIn', memberships: MEMBERSHIPS };
 const HOOK = { url: 'http://127.0.0.1:1/h', secret: 's' };
 const WEBHOOK = 'webhook enable --app notes --provider github';
 const LIST = 'release list --app notes';
@@ -164,19 +163,9 @@ it.each<[line: string, answer: object, ...printed: readonly RegExp[]]>([
   ['devices --app notes --json', STRANGERS, /"a\\u0085b\\u2066","platform":"lin\\u202eux"/],
   [WEBHOOK, HOOK, /^url: http:.*\nsecret: s\n\nA code host .* cannot reach this address: PUBLIC_/],
   [`${WEBHOOK} --json`, HOOK, /^\{"url":"http:[^"]+","secret":"s"\}\n$/],
-  [
-    'org list --json',
-    { state: 'signedIn', memberships: MEMBERSHIPS },
-    /^\{"organizations":\[\{"id":"org_1","name":"A"\}\]\}\n$/,
-  ],
-  ['app list --org o --json', { apps: [{}] }, /^\{"apps":\[\{\}\]\}\n$/],
-  ['channel list --app a --json', { channels: [{}] }, /^\{"channels":\[\{\}\]\}\n$/],
+  ['org list --json', SESSION, /^\{"organizations":\[\{"id":"org_1","name":"A"\}\]\}\n$/],
   ['key list --org o --json', { keys: [{}] }, /^\{"keys":\[\{\}\]\}\n$/],
-  [
-    'audit --org o --json',
-    { entries: [{ id: 'e', at: 1 }], next: null },
-    /^\{"entries":\[\{"at":1\}\]\}/,
-  ],
+  ['audit --org o --json', { entries: [{ id: 'e', at: 1 }] }, /^\{"entries":\[\{"at":1\}\]\}/],
 ])('%s prints its answer (Command line)', async (line, answer, ...printed) => {
   const { code, stdout, stderr } = await answered(line, answer);
   expect([code, stderr]).toEqual([0, '']);
@@ -213,31 +202,25 @@ it('a last page ends without one, and says how many there are (Command line)', a
   expect(stdout).toMatch(/\n1 of 3\n$/);
 });
 
-it.each<[line: string, reason: string]>([
-  ['org create', '--name'],
-  ['org create --name', '--name'],
-  ['org create --name a b', 'argument'],
-  ['org create --nmae a', '--name'],
-  ['orgg', 'orgg'],
-  ['org delete', 'delete'],
-  ['key revoke', 'argument'],
-  ['account reset-password', 'argument'],
-  ['app create --org o --ref r', '--name'],
-  ['audit --org o --limit many', '--limit'],
-  ['devices purge --app a', '--first-seen-after'],
-  [`devices purge --first-seen-after ${TIME}`, '--app'],
-  ['devices', '--app'],
-  ['devices --app a --limit many', '--limit'],
-  [`${UPDATE} --default-rollout -1`, '--default-rollout'],
-  [`${UPDATE} --default-rollout 5.5`, '--default-rollout'],
-  [`${UPDATE} --update-mode required`, '--update-mode'],
-  [`release rollout 101 ${NAMED}`, 'Not 0 to 100'],
-  [`release publish ${NAMED} --url-base ${URL_BASE}`, 'path'],
-  [`release publish / ${NAMED} --url-base ftp://x`, 'Not an http'],
-  [`release publish / ${NAMED} --url-base https://x/?a=b`, 'must not have ? or #'],
-  [`release publish / ${NAMED} --label x`, 'KEY=VALUE'],
-  [`release publish / ${NAMED} --rollout ten`, 'Not a whole number'],
-])('%s is wrong usage, and asks nothing (Command line)', async (line, reason) => {
+it.each(
+  rowsOf(`
+  --name: org create | org create --name | org create --nmae a | app create --org o --ref r
+  argument: org create --name a b | key revoke | account reset-password
+  orgg: orgg
+  delete: org delete
+  --limit: audit --org o --limit many | devices --app a --limit many
+  --first-seen-after: devices purge --app a
+  --app: devices | devices purge --first-seen-after ${TIME}
+  --default-rollout: ${UPDATE} --default-rollout -1 | ${UPDATE} --default-rollout 5.5
+  --update-mode: ${UPDATE} --update-mode required
+  Not 0 to 100: release rollout 101 ${NAMED}
+  path: release publish ${NAMED} --url-base ${URL_BASE}
+  Not an http: release publish / ${NAMED} --url-base ftp://x
+  must not have ? or #: release publish / ${NAMED} --url-base https://x/?a=b
+  KEY=VALUE: release publish / ${NAMED} --label x
+  Not a whole number: release publish / ${NAMED} --rollout ten
+  `),
+)('%s is wrong usage, and asks nothing (Command line)', async (line, reason) => {
   await shell.expectEnd(wordsOf(line), 2, reason);
   expect(shell.asked).toEqual([]);
 });
@@ -259,41 +242,30 @@ it('--help of a command marks what is required, and has defaults, environment an
 
 /** Answers of a service that has one organization with one app, by the beginning of the call. */
 const KNOWN: readonly (readonly [call: string, answer: object])[] = [
-  ['GET session', { state: 'signedIn', memberships: MEMBERSHIPS }],
+  ['GET session', SESSION],
   ['GET apps', { apps: [{ ref: 'notes' }] }],
   ['GET channels', { channels: [{ name: 'beta' }, { name: 'stable' }] }],
   ['GET releases', { releases: [{ version: '1.2.2' }, { version: '1.2.1' }] }],
 ];
 
 it.each<[line: string, error: string, words: string]>([
-  ['channel create --app notse --name x', 'Unknown app', 'Unknown app "notse": there is notes'],
-  [`release pause ${NAMED}`, 'Unknown app', 'Unknown app "notes": this key knows notes'],
-  [
-    'release pause --app notes --channel stabel --version 1',
-    'Unknown channel',
-    'Unknown channel "stabel": notes has beta, stable',
-  ],
-  ['channel update --app notes --name nope', 'Unknown channel', '"nope": notes has beta, stable'],
-  [
-    `release pause ${NAMED}`,
-    'Unknown release',
-    'Unknown release "1.2.3" on stable: the newest are 1.2.2, 1.2.1',
-  ],
-  ['key create --org o --name x', 'Unknown organization', '"o": there is org_1 (A)'],
-])('%s, refused with %s, names those that there are (Command line)', async (line, error, words) => {
+  ['channel create --app notse --name x', 'app', 'Unknown app "notse": there is notes'],
+  [`release pause ${NAMED}`, 'app', 'Unknown app "notes": this key knows notes'],
+  [PAUSE_STABEL, 'channel', 'Unknown channel "stabel": notes has beta, stable'],
+  ['channel update --app notes --name nope', 'channel', '"nope": notes has beta, stable'],
+  [`release pause ${NAMED}`, 'release', '"1.2.3" on stable: the newest are 1.2.2, 1.2.1'],
+  ['key create --org o --name x', 'organization', '"o": there is org_1 (A)'],
+])('%s, of an unknown %s, names known ones (Command line)', async (line, error, words) => {
   shell.instead = ({ call }) => {
     const known = KNOWN.find(([beginning]) => call.startsWith(beginning));
-    return known === undefined ? [404, { error }] : [200, known[1]];
+    return known === undefined ? [404, { error: `Unknown ${error}` }] : [200, known[1]];
   };
   await shell.expectEnd(wordsOf(line), 1, words);
 });
 
-it('a release of a channel without releases is refused so (Command line)', async () => {
+it('a channel without releases is told, and names that the key may not read are left out (Command line)', async () => {
   const words = /^sluice: Unknown release "1\.2\.3" on stable: there is none\n$/;
   await shell.expectEnd(wordsOf(`release show ${NAMED}`), 1, words);
-});
-
-it('names that the key may not read are left out (Command line)', async () => {
   shell.instead = ({ call }) =>
     call.startsWith('PATCH') ? [404, { error: 'Unknown app' }] : [403, { error: 'May not' }];
   await shell.expectEnd(wordsOf(`release pause ${NAMED}`), 1, /^sluice: Unknown app\n$/);
@@ -313,14 +285,11 @@ describe('the address and the token', () => {
     expect(stderr).toMatch(words);
   });
 
-  it('a wrong address of http is named, with what it must be (Command line)', async () => {
+  it('a wrong address is named, with what it must be (Command line)', async () => {
     shell.instead = () => [404, { error: 'Not found' }];
     const SLUICE_URL = `${shell.url}/nowhere`;
-    const words = `nothing at ${SLUICE_URL}/console/api/organizations: SLUICE_URL must be `;
-    await shell.expectEnd(CREATE, 1, words, { SLUICE_URL });
-  });
-
-  it('an address that is not of http is refused in one line (Command line)', async () => {
+    const nothing = `nothing at ${SLUICE_URL}/console/api/organizations: SLUICE_URL must be `;
+    await shell.expectEnd(CREATE, 1, nothing, { SLUICE_URL });
     const words = /^sluice: SLUICE_URL: must be an http:\/\/ or /;
     await shell.expectEnd(CREATE, 1, words, { SLUICE_URL: 'localhost:8080' });
   });
