@@ -44,17 +44,13 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no git on this machin
   });
   afterEach(() => fs.rmSync(root, { recursive: true, force: true }));
 
-  it('finds a commit by branch, tag and id, and nothing by another name', () => {
+  it('builds a commit of any name beside the tree, with shared packages, and removes both again', () => {
     const id = commit();
     git('tag', 'v1');
     for (const name of ['HEAD', 'v1', id, id.slice(0, 8)]) expect(commitOf(name, root)).toBe(id);
     for (const name of ['v2', '', '--all', 'HEAD:scripts']) {
       expect(() => commitOf(name, root)).toThrow('no commit');
     }
-  });
-
-  it('builds the commit beside the tree, with the packages they share, and removes both again', () => {
-    const id = commit();
     write('scripts/build.mjs', 'throw new Error("the present tree is not built")');
     const { folder, remove } = checkOut(id, root);
     expect(fs.existsSync(join(folder, 'dist'))).toBe(true);
@@ -64,12 +60,8 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no git on this machin
     expect(fs.existsSync(dirname(folder))).toBe(false);
     expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1);
     expect(fs.existsSync(join(root, 'node_modules/one/index.js'))).toBe(true);
-  });
-
-  it('leaves nothing when the commit cannot be built or started, and says why', () => {
-    write('scripts/build.mjs', 'throw new Error("no such compiler")');
-    const id = commit();
-    expect(() => checkOut(id, root)).toThrow('no such compiler');
+    // What cannot be built or started leaves nothing, and says why.
+    expect(() => checkOut(commit(), root)).toThrow('the present tree is not built');
     expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1);
     write('package.json', '{ "scripts": { "start": "tsx src/main.ts" } }');
     expect(() => startArguments(root)).toThrow('tsx src/main.ts');

@@ -36,11 +36,11 @@ describe('the command line of the benchmarks', () => {
     expect(read().names).toEqual(['check', 'fleet', 'wave']);
     const { names, given, json } = read('wave', '--smoke', '--json', 'out.json');
     expect([names, given.isSmoke, json]).toEqual([['wave'], true, 'out.json']);
-  });
-
-  it('compares with a commit, on an edge or not', () => {
-    const { given } = read('compare', 'HEAD', '--edge', '--scenario', 'full');
-    expect(given).toMatchObject({ ref: 'HEAD', options: { edge: true, scenario: 'full' } });
+    const compared = read('compare', 'HEAD', '--edge', '--scenario', 'full').given;
+    expect(compared).toMatchObject({ ref: 'HEAD', options: { edge: true, scenario: 'full' } });
+    const fleetGiven = read('fleet', '--devices', '5000', '--speed', '20').given;
+    expect(fleetSettings(fleetGiven)).toMatchObject({ devices: 5000, speed: 20, duration: 60 });
+    expect(() => fleetSettings({ ...fleetGiven, isSmoke: true })).toThrow('a fleet of its own');
   });
 
   it.each([
@@ -69,12 +69,6 @@ describe('the command line of the benchmarks', () => {
     const named = (scenario: string) => scenariosOf({ isSmoke: true, options: { scenario } }, []);
     expect(named('20').map(({ name }) => name)).toEqual(['20 % rollout']);
     expect(() => named('nonsense')).toThrow(/begins with "nonsense": there are full rollout, /);
-  });
-
-  it('plays a fleet of the size that is given, which a smoke run does not take', () => {
-    const { given } = read('fleet', '--devices', '5000', '--speed', '20');
-    expect(fleetSettings(given)).toMatchObject({ devices: 5000, speed: 20, duration: 60 });
-    expect(() => fleetSettings({ ...given, isSmoke: true })).toThrow('has a fleet of its own');
   });
 });
 

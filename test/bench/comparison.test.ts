@@ -17,17 +17,13 @@ import { ratioInterval, STARTS_MAX } from '../../bench/measure/statistics.ts';
 
 describe('a round', () => {
   const good = { server: 0.97, generatorSide: 0.8, foreign: 0.02, stolen: 0 };
+  const FULL = { server: 0.8, generatorSide: 1 };
   it.each([
     ['good when the server had its processor', {}, 'good', 'good'],
     ['disturbed when other processes worked', { foreign: 0.2 }, 'disturbed', 'disturbed'],
     ['disturbed when the host gave its time away', { stolen: 0.05 }, 'disturbed', 'disturbed'],
     ['disturbed when neither side was busy', { server: 0.8 }, 'disturbed', 'good'],
-    [
-      'kept when the generator was full',
-      { server: 0.8, generatorSide: 1 },
-      'generator-bound',
-      'good',
-    ],
+    ['kept when the generator was full', FULL, 'generator-bound', 'good'],
     ['good where nothing is told', { server: Number.NaN, foreign: Number.NaN }, 'good', 'good'],
   ])('is %s', (_, change, closed, paced) => {
     expect(judgeRound({ ...good, ...change }, false)).toBe(closed);
@@ -54,15 +50,8 @@ async function alternated(wanted: number, retries: number, shapes: readonly (rea
     const latency = new LatencyHistogram();
     for (let index = 0; index < rps; index++) latency.record(1);
     return {
-      ...{
-        responses: rps,
-        sent: rps,
-        seconds: 1,
-        statuses: { 200: rps },
-        errors: {},
-        ended: 0,
-        lostMs: 0,
-      },
+      ...{ responses: rps, sent: rps, seconds: 1, statuses: { 200: rps } },
+      ...{ errors: {}, ended: 0, lostMs: 0 },
       ...{ latency: [...latency.counts], open: 1, ...(busyMs === undefined ? {} : { busyMs }) },
       cpu: { begin: sample(0, 0, 0, 0), end: sample(1000, server * 1000, 500, foreign * 1000) },
     };
@@ -115,12 +104,9 @@ describe('alternated rounds', () => {
     expect(await of(600)).toMatchObject({ isDisturbed: true });
   });
 
-  it('give up within bounds, and say that every round was disturbed', async () => {
+  it('give up within bounds, and count answers with another status than expected as errors', async () => {
     const { runs, summaries } = await alternated(2, 3, [[{ rps: 100, foreign: 1 }]]);
     expect([runs.length, summaries[0]?.isDisturbed, summaries[0]?.rejected]).toEqual([5, true, 5]);
-  });
-
-  it('count answers with another status than expected as errors', async () => {
     const { comparison, sides } = await alternated(1, 0, [[{ rps: 100 }]]);
     const refusing = sides.map((side) => ({ ...side, expected: 204 }));
     const [summary] = await comparison.alternate(refusing, { wanted: 1, retries: 0 });
@@ -128,18 +114,16 @@ describe('alternated rounds', () => {
   });
 });
 
-describe('the interval of a ratio', () => {
-  it('is that of Student over the logarithms', () => {
-    // Logarithms 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 / √3, t(2) = 4.303.
-    const { ratio, low, high } = ratioInterval([0.1, 0.2, 0.3].map((value) => [Math.exp(value)]));
-    expect(ratio).toBeCloseTo(Math.exp(0.2), 10);
-    expect(low).toBeCloseTo(Math.exp(0.2 - (4.303 * 0.1) / Math.sqrt(3)), 10);
-    expect(high).toBeCloseTo(Math.exp(0.2 + (4.303 * 0.1) / Math.sqrt(3)), 10);
-  });
-
-  it('has no ends with one start, and refuses more starts than it has quantiles for', () => {
-    const { ratio, low, high } = ratioInterval([[1.1, 1.2, 1.3]]);
-    expect([ratio, low, high]).toEqual([expect.closeTo(1.2, 12), Number.NaN, Number.NaN]);
-    expect(() => ratioInterval(Array(STARTS_MAX + 1).fill([1]))).toThrow('more than 16 starts');
-  });
+it('the interval of a ratio is that of Student over the logarithms; one start has no ends', () => {
+  // Logarithms 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 / √3, t(2) = 4.303.
+  const { ratio, low, high } = ratioInterval([0.1, 0.2, 0.3].map((value) => [Math.exp(value)]));
+  const half = (4.303 * 0.1) / Math.sqrt(3);
+  const expected = [0.2, 0.2 - half, 0.2 + half].map((value) =>
+    expect.closeTo(Math.exp(value), 10),
+  );
+  expect([ratio, low, high]).toEqual(expected);
+  const one = ratioInterval([[1.1, 1.2, 1.3]]);
+  expect(one).toMatchObject({ ratio: expect.closeTo(1.2, 12), low: Number.NaN, high: Number.NaN });
+  // More starts than it has quantiles for.
+  expect(() => ratioInterval(Array(STARTS_MAX + 1).fill([1]))).toThrow('more than 16 starts');
 });

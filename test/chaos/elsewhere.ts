@@ -4,19 +4,17 @@
 import { Redis } from 'ioredis';
 import { copiedDatabase } from '../support/copied-database.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { startNode } from '../support/node.ts';
 import { queueLength } from '../support/redis-keys.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { check, createTenant, publish } from '../support/tenant.ts';
 import { CHAOS_SETTINGS, type World } from './world.ts';
 
 /** Version that only the other deployment has published. */
 const THEIRS = '9.9.9';
 
-export type RecoverySite = { readonly node: ServingNode; dispose(): Promise<void> };
-
 /** Starts a service on a dump of the ledger, with the keys and tokens of the other one. */
-export async function startRecoverySite(world: World): Promise<RecoverySite> {
+export async function startRecoverySite(world: World) {
   const database = await copiedDatabase(world.databaseUrl());
   const node = await startNode({ ...CHAOS_SETTINGS, DATABASE_URL: database.url });
   return {
@@ -28,23 +26,12 @@ export async function startRecoverySite(world: World): Promise<RecoverySite> {
   };
 }
 
-export type ForeignRedis = RedisServer & {
-  /** Returns the number of check-ins that wait in it, none of which is for anybody here. */
-  countWaiting(): Promise<number>;
-};
-
 /** Starts a Redis that another deployment has filled, whose apps have the same names. */
-export async function startForeignRedis(
-  world: World,
-  appRefs: readonly string[],
-): Promise<ForeignRedis> {
+export async function startForeignRedis(world: World, appRefs: readonly string[]) {
   const redis = await startRedis();
   const database = await freshDatabase(world.databaseUrl());
-  const node = await startNode({
-    ...CHAOS_SETTINGS,
-    DATABASE_URL: database.url,
-    REDIS_URL: redis.url,
-  });
+  const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+  const node = await startNode({ ...CHAOS_SETTINGS, ...stores });
   try {
     for (const ref of appRefs) {
       const tenant = await createTenant(node, ref);
@@ -52,18 +39,18 @@ export async function startForeignRedis(
       if (published.status !== 201) throw new Error(`not published: ${published.text}`);
       await check(node, tenant, '1.0.0');
     }
-    return { ...redis, countWaiting: () => countWaiting(redis) };
   } finally {
     await node.dispose();
     await database.drop();
   }
-}
-
-async function countWaiting({ url }: RedisServer): Promise<number> {
-  const client = new Redis(url);
-  try {
-    return await queueLength(client);
-  } finally {
-    client.disconnect();
-  }
+  /** Returns the number of check-ins that wait in it, none of which is for anybody here. */
+  const countWaiting = async () => {
+    const client = new Redis(redis.url);
+    try {
+      return await queueLength(client);
+    } finally {
+      client.disconnect();
+    }
+  };
+  return { ...redis, countWaiting };
 }

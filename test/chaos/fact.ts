@@ -46,11 +46,12 @@ export class Fact<Value> {
 
   /** Returns the values that a node may tell in the span, if it may be as old as the span's beginning. */
   possible({ from, to }: Span): ReadonlySet<Value> {
-    const values = new Set<Value>();
-    this.changes.forEach((change, index) => {
-      if (change.from <= to && this.endOf(index) >= from) values.add(change.value);
-    });
-    return values;
+    // A change may be told until any later one is acknowledged.
+    const ends = this.changes.map((_, index) =>
+      Math.min(...this.changes.slice(index + 1).map(({ sure }) => sure)),
+    );
+    const told = this.changes.filter((change, at) => change.from <= to && Number(ends[at]) >= from);
+    return new Set(told.map(({ value }) => value));
   }
 
   /** Returns whether the value is the only one that a node may tell in the span. */
@@ -63,8 +64,7 @@ export class Fact<Value> {
 
   /** Returns the value that was acknowledged last, and since when. */
   get acknowledged(): { readonly value: Value; readonly since: Moment } | undefined {
-    const sure = this.changes.filter(({ sure }) => sure !== Number.POSITIVE_INFINITY);
-    const last = sure.at(-1);
+    const last = this.changes.findLast(({ sure }) => sure !== Number.POSITIVE_INFINITY);
     return last === undefined ? undefined : { value: last.value, since: last.sure };
   }
 
@@ -77,12 +77,5 @@ export class Fact<Value> {
   /** Whether a change after the acknowledged one may have happened. */
   get isInDoubt(): boolean {
     return this.doubtfulSince !== undefined;
-  }
-
-  /** Returns until when a change may be told: until any later one is acknowledged. */
-  private endOf(index: number): Moment {
-    return this.changes
-      .slice(index + 1)
-      .reduce((end, { sure }) => Math.min(end, sure), Number.POSITIVE_INFINITY);
   }
 }

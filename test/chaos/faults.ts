@@ -30,6 +30,9 @@ export type ChaosFault = {
 /** Milliseconds of writes that a standby or a dump does not have. */
 const LAG_MS = 3000;
 const CLOCK_SHIFTS_MS = [-3_600_000, -4000, 0, 3000, 3_600_000, 86_400_000] as const;
+/** Longest time for an edge to be led to another service, and for new messages to arrive. */
+const LED_MS_MAX = 20_000;
+const ARRIVES_MS_MAX = 5000;
 
 export type FaultDependencies = {
   readonly world: World;
@@ -45,8 +48,8 @@ export type FaultDependencies = {
 
 /** Lists the faults of a run. */
 export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFault[] {
-  const { world, random, judge, publisher, onLoss } = dependencies;
-  const { foreignRedis } = dependencies;
+  const { world, random, judge, publisher, foreignRedis, receivers, onLoss } = dependencies;
+  const { redis, redisWay } = world;
   const during = async (struck: Struck, work: () => Promise<void>): Promise<void> => {
     const end = judge.begin(struck);
     try {
@@ -56,31 +59,32 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
     }
   };
   const hold = (longestMs: number) => sleep(500 + random.next() * longestMs);
-  const nodeFault = (name: string, work: (node: ChaosNode) => Promise<void>): ChaosFault => ({
-    name,
-    isCombinable: true,
-    strikes: 'node',
-    strike() {
+  const down = async (one: Pick<ChaosNode, 'kill' | 'restart'>, longestMs: number) => {
+    await one.kill();
+    await hold(longestMs);
+    await one.restart();
+  };
+  const still = async (one: Pick<ChaosNode, 'pause' | 'resume'>, longestMs: number) => {
+    one.pause();
+    await hold(longestMs);
+    one.resume();
+  };
+  const fault = (
+    name: string,
+    strikes: ChaosFault['strikes'],
+    strike: () => Promise<void>,
+    isCombinable = true,
+  ): ChaosFault => ({ name, isCombinable, strikes, strike });
+  const nodeFault = (name: string, work: (node: ChaosNode) => Promise<void>) =>
+    fault(name, 'node', () => {
       const node = random.pick(world.nodes);
       return during({ node: node.name }, () => work(node));
-    },
-  });
-  const storeFault = (
-    name: string,
-    struck: 'ledger' | 'engine',
-    work: () => Promise<void>,
-  ): ChaosFault => ({
-    name,
-    isCombinable: true,
-    strikes: struck,
-    strike: () => during(struck, work),
-  });
+    });
+  const storeFault = (name: string, store: 'ledger' | 'engine', work: () => Promise<void>) =>
+    fault(name, store, () => during(store, work));
   /** Makes a fault after which the ledger is as it was when it was prepared. */
-  const lossFault = (name: string, prepare: () => Promise<() => Promise<void>>): ChaosFault => ({
-    name,
-    isCombinable: false,
-    strikes: 'ledger',
-    async strike() {
+  const lossFault = (name: string, prepare: () => Promise<() => Promise<void>>) => {
+    const strike = async () => {
       const since = performance.now();
       const goBack = await prepare();
       await sleep(LAG_MS);
@@ -90,153 +94,98 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
       await during('ledger', goBack);
       await onLoss({ since, span: { from, to: performance.now() } });
       publisher.resume();
-    },
-  });
+    };
+    return fault(name, 'ledger', strike, false);
+  };
+  const toForeignRedis = async (work: () => Promise<void>) => {
+    redisWay.moveTo(foreignRedis.port);
+    await work();
+    redisWay.moveTo(redis.port);
+  };
+
+  /**
+   * Leads the edge to a copy of its service for a while, and back: the copy has raised its epoch meanwhile,
+   * and the service has published a release.
+   */
+  const failBack = async () => {
+    // What the copy offers is to be what the service has as well, whose writes begin again after it.
+    await publisher.hold();
+    await during({ node: EDGE }, async () => {
+      const site = await startRecoverySite(world);
+      world.leadEdgeTo(site.node);
+      const follows = async () => (await metricsOf(site.node)).includes('sluice_edges_waiting 1');
+      await eventually('the edge follows the copy', follows, LED_MS_MAX);
+      await publisher.publish();
+      world.leadEdgeTo();
+      await site.dispose();
+    });
+    publisher.resume();
+  };
+
+  /**
+   * Lets all destinations of an organization answer nonsense for a while. Then new messages to them and to
+   * another organization must arrive in time; those that failed wait for their next try.
+   */
+  const receiveNonsense = async () => {
+    const nonsense = await startNonsense();
+    receivers.lead(nonsense);
+    await receivers.sendAll();
+    await hold(4000);
+    receivers.lead();
+    await nonsense.stop();
+    const sent = await receivers.sendAll();
+    const sentAt = performance.now();
+    const isLate = () => performance.now() - sentAt > ARRIVES_MS_MAX;
+    while (!sent.every(hasArrived) && !isLate()) await sleep(20);
+    const missing = sent.filter((each) => !hasArrived(each)).length;
+    if (missing > 0)
+      judge.note(`${missing} receivers got no new message within ${ARRIVES_MS_MAX} ms`);
+  };
+
   return [
-    failBack(dependencies, during),
+    fault('fail-back of the edge', 'edge', failBack, false),
+    fault('nonsense in place of the upstream of the edge', 'edge', () =>
+      during({ node: EDGE }, async () => {
+        const nonsense = await startNonsense();
+        world.leadEdgeTo(nonsense);
+        await hold(8000);
+        world.leadEdgeTo();
+        await nonsense.stop();
+      }),
+    ),
+    // Messages of a node that dies meanwhile wait for the end of its lease.
+    fault('nonsense from the receivers of notifications', 'receivers', receiveNonsense, false),
+    storeFault('Redis of another deployment', 'engine', () => toForeignRedis(() => hold(4000))),
     {
-      name: 'nonsense in place of the upstream of the edge',
-      isCombinable: true,
-      strikes: 'edge',
-      strike: () =>
-        during({ node: EDGE }, async () => {
-          const nonsense = await startNonsense();
-          world.leadEdgeTo(nonsense);
-          await hold(8000);
-          world.leadEdgeTo();
-          await nonsense.stop();
-        }),
-    },
-    {
-      name: 'nonsense from the receivers of notifications',
-      // Messages of a node that dies meanwhile wait for the end of its lease.
-      isCombinable: false,
-      strikes: 'receivers',
-      strike: () => receiveNonsense(dependencies, () => hold(4000)),
-    },
-    storeFault('Redis of another deployment', 'engine', async () => {
-      world.redisWay.moveTo(foreignRedis.port);
-      await hold(4000);
-      world.redisWay.moveTo(world.redis.port);
-    }),
-    {
-      name: 'node with an empty disk, and the Redis of another deployment',
-      isCombinable: false,
-      strikes: 'engine',
-      strike: () =>
-        during('engine', async () => {
+      ...storeFault('node with an empty disk, and the Redis of another deployment', 'engine', () =>
+        toForeignRedis(async () => {
           const node = random.pick(world.nodes);
-          world.redisWay.moveTo(foreignRedis.port);
           await during({ node: node.name }, async () => {
             await node.kill();
             rmSync(join(node.serving.dataDir, 'snapshots'), { recursive: true, force: true });
             await node.restart();
           });
           await hold(2000);
-          world.redisWay.moveTo(world.redis.port);
         }),
+      ),
+      isCombinable: false,
     },
-    nodeFault('node killed', async (node) => {
-      await node.kill();
-      await hold(1500);
-      await node.restart();
-    }),
-    nodeFault('node frozen', async (node) => {
-      node.freeze();
-      await hold(8000);
-      node.thaw();
-    }),
+    nodeFault('node killed', (node) => down(node, 1500)),
+    nodeFault('node frozen', (node) => still(node, 8000)),
     nodeFault('clock of a node set wrong', async (node) => {
       node.clock.set(random.pick(CLOCK_SHIFTS_MS));
       await hold(3000);
     }),
-    storeFault('Redis killed', 'engine', async () => {
-      await world.redis.kill();
-      await hold(4000);
-      await world.redis.restart();
-    }),
-    storeFault('Redis frozen', 'engine', async () => {
-      world.redis.pause();
-      await hold(6000);
-      world.redis.resume();
-    }),
-    storeFault('PostgreSQL killed', 'ledger', async () => {
-      await world.primary().kill();
-      await hold(4000);
-      await world.primary().restart();
-    }),
-    storeFault('PostgreSQL frozen', 'ledger', async () => {
-      world.primary().pause();
-      await hold(8000);
-      world.primary().resume();
-    }),
+    storeFault('Redis killed', 'engine', () => down(redis, 4000)),
+    storeFault('Redis frozen', 'engine', () => still(redis, 6000)),
+    storeFault('PostgreSQL killed', 'ledger', () => down(world.primary(), 4000)),
+    storeFault('PostgreSQL frozen', 'ledger', () => still(world.primary(), 8000)),
     lossFault('fail-over to a standby that lags', async () => {
       await world.lag();
       return world.failOver;
     }),
     lossFault('a dump restored', world.dump),
   ];
-}
-
-/** Longest time for an edge to be led to another service. */
-const LED_MS_MAX = 20_000;
-
-/**
- * Makes the fault of an edge whose address leads to a copy of its service for a while, and back: the copy has
- * raised its epoch meanwhile, and the service has published a release.
- */
-function failBack(
-  { world, publisher }: FaultDependencies,
-  during: (struck: Struck, work: () => Promise<void>) => Promise<void>,
-): ChaosFault {
-  return {
-    name: 'fail-back of the edge',
-    isCombinable: false,
-    strikes: 'edge',
-    async strike() {
-      // What the copy offers is to be what the service has as well, whose writes begin again after it.
-      await publisher.hold();
-      await during({ node: EDGE }, async () => {
-        const site = await startRecoverySite(world);
-        world.leadEdgeTo(site.node);
-        await eventually(
-          'the edge follows the copy',
-          async () => (await metricsOf(site.node)).includes('sluice_edges_waiting 1'),
-          LED_MS_MAX,
-        );
-        await publisher.publish();
-        world.leadEdgeTo();
-        await site.dispose();
-      });
-      publisher.resume();
-    },
-  };
-}
-
-/** Longest time for new messages to arrive. */
-const ARRIVES_MS_MAX = 5000;
-
-/**
- * Lets all destinations of an organization answer nonsense for a while. Then new messages to them and to
- * another organization must arrive in time; those that failed wait for their next try.
- */
-async function receiveNonsense(
-  { receivers, judge }: FaultDependencies,
-  hold: () => Promise<void>,
-): Promise<void> {
-  const nonsense = await startNonsense();
-  receivers.lead(nonsense);
-  await receivers.sendAll();
-  await hold();
-  receivers.lead();
-  await nonsense.stop();
-  const sent = await receivers.sendAll();
-  const sentAt = performance.now();
-  const isLate = () => performance.now() - sentAt > ARRIVES_MS_MAX;
-  while (!sent.every(hasArrived) && !isLate()) await sleep(20);
-  const missing = sent.filter((each) => !hasArrived(each)).length;
-  if (missing > 0)
-    judge.note(`${missing} receivers got no new message within ${ARRIVES_MS_MAX} ms`);
 }
 
 /** Starts a server that answers each request with the next kind of nonsense. */

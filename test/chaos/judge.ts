@@ -9,29 +9,19 @@ export type Struck = 'ledger' | 'engine' | { readonly node: string };
 type FaultSpan = { readonly struck: Struck; readonly from: Moment; to: Moment };
 type Unjudged = Omit<Told, 'version'>;
 
-export type AnswerCounts = {
-  offered: number;
-  nothing: number;
-  unavailable: number;
-  unreachable: number;
-};
-
 const FINDINGS_MAX = 100;
 const OF_A_KIND_MAX = 2;
 
 export class Judge {
-  readonly counts: AnswerCounts = { offered: 0, nothing: 0, unavailable: 0, unreachable: 0 };
+  readonly counts = { offered: 0, nothing: 0, unavailable: 0, unreachable: 0 };
   /** What was wrong, in words; only the first are kept. */
   readonly findings: string[] = [];
   wrongCount = 0;
   private readonly kinds = new Map<string, number>();
   private readonly faults: FaultSpan[] = [];
-  private readonly upstreamOf: ReadonlyMap<string, string>;
 
   /** `upstreamOf` names the node that each edge follows. */
-  constructor(upstreamOf: ReadonlyMap<string, string> = new Map()) {
-    this.upstreamOf = upstreamOf;
-  }
+  constructor(private readonly upstreamOf: ReadonlyMap<string, string>) {}
 
   /** Notes that a fault begins; the function that is returned ends it. */
   begin(struck: Struck): () => void {
@@ -44,13 +34,13 @@ export class Judge {
 
   /** Judges what a device was told. */
   told(model: ModelChannel, told: Told): void {
-    if (told.version === undefined) this.counts.nothing += 1;
-    else this.counts.offered += 1;
     const { asked, answered, node, version } = told;
+    this.counts[version === undefined ? 'nothing' : 'offered'] += 1;
     const from = oldestState(asked, this.deafSpans(node));
     // An edge needs its upstream for a first offer, as a node needs the ledger.
     const isAlone = this.upstreamOf.has(node) && this.ownSpans(node).some(({ to }) => to >= from);
-    const mayHoldBack = isAlone || this.isStruck('ledger', from);
+    const isLedgerAway = this.faults.some(({ struck, to }) => struck === 'ledger' && to >= from);
+    const mayHoldBack = isAlone || isLedgerAway;
     const fault = model.fault(told, { from, to: answered }, mayHoldBack);
     if (fault !== undefined) this.wrong(told, fault);
     const release = version === undefined ? undefined : model.releases.get(version);
@@ -81,13 +71,15 @@ export class Judge {
   }
 
   private wrong({ node, device, asked, answered }: Unjudged, why: string): void {
-    const took = Math.round(answered - asked);
+    const seconds = (moment: Moment) =>
+      moment === Number.POSITIVE_INFINITY ? 'now' : `${((moment - asked) / 1000).toFixed(1)} s`;
     const active = this.faults.filter(({ from, to }) => from <= answered && to >= asked - 10_000);
     const around = active.map(({ struck, from, to }) => {
       const name = typeof struck === 'string' ? struck : struck.node;
-      return `${name} ${secondsTo(from, asked)}..${secondsTo(to, asked)}`;
+      return `${name} ${seconds(from)}..${seconds(to)}`;
     });
-    this.note(`${node} to ${device} after ${took} ms: ${why} [faults: ${around.join(', ')}]`, why);
+    const told = `${node} to ${device} after ${Math.round(answered - asked)} ms`;
+    this.note(`${told}: ${why} [faults: ${around.join(', ')}]`, why);
   }
 
   private isDisturbed({ asked, answered }: Unjudged): boolean {
@@ -95,16 +87,10 @@ export class Judge {
     return this.faults.some((fault) => fault.from <= answered && fault.to >= from);
   }
 
-  private isStruck(struck: Struck, since: Moment): boolean {
-    return this.faults.some((fault) => fault.struck === struck && fault.to >= since);
-  }
-
   /** Lists the spans in which a node was struck, or the one that it follows. */
   private ownSpans(node: string): readonly FaultSpan[] {
-    const names = [node, this.upstreamOf.get(node)];
-    return this.faults.filter(
-      ({ struck }) => typeof struck === 'object' && names.includes(struck.node),
-    );
+    const isOwn = (name: string) => name === node || name === this.upstreamOf.get(node);
+    return this.faults.filter(({ struck }) => typeof struck === 'object' && isOwn(struck.node));
   }
 
   /**
@@ -114,17 +100,12 @@ export class Judge {
   private deafSpans(node: string): readonly Span[] {
     const own = this.ownSpans(node);
     const stores = this.faults.filter(({ struck }) => typeof struck === 'string');
-    const pairs = stores.flatMap((one) =>
-      stores
-        .filter((other) => other !== one && other.struck !== one.struck)
-        .map((other) => ({ from: Math.max(one.from, other.from), to: Math.min(one.to, other.to) })),
-    );
+    const pairs = stores.flatMap((one) => {
+      const others = stores.filter(({ struck }) => struck !== one.struck);
+      return others.map(({ from, to }) => ({
+        ...{ from: Math.max(one.from, from), to: Math.min(one.to, to) },
+      }));
+    });
     return [...own, ...pairs.filter(({ from, to }) => from <= to)];
   }
-}
-
-/** Seconds from the moment `since` to `moment`. */
-function secondsTo(moment: Moment, since: Moment): string {
-  if (moment === Number.POSITIVE_INFINITY) return 'now';
-  return `${((moment - since) / 1000).toFixed(1)} s`;
 }

@@ -8,13 +8,8 @@ import { ModelChannel, type ModelRelease, type ModelStatus, oldestState } from '
 const DEVICE = 'device';
 
 function release(version: string, ring?: string): ModelRelease {
-  return {
-    version,
-    ring,
-    status: new Fact<ModelStatus>('published', 0, 1),
-    isForAll: new Fact(true, 0, 0),
-    offeredAt: 1,
-  };
+  const status = new Fact<ModelStatus>('published', 0, 1);
+  return { version, ring, status, isForAll: new Fact(true, 0, 0), offeredAt: 1 };
 }
 
 function channelOf(...releases: ModelRelease[]): ModelChannel {
@@ -24,14 +19,9 @@ function channelOf(...releases: ModelRelease[]): ModelChannel {
 }
 
 /** Judges an answer at 100 of a node that may be as old as `from`. */
-function fault(
-  channel: ModelChannel,
-  version: string | undefined,
-  from: number,
-  mayHoldBack = false,
-) {
+function fault(channel: ModelChannel, version: string | undefined, from: number, mayHold = false) {
   const told = { node: 'node', device: DEVICE, asked: 100, answered: 100, version };
-  return channel.fault(told, { from, to: 100 }, mayHoldBack);
+  return channel.fault(told, { from, to: 100 }, mayHold);
 }
 
 describe('the judge of a chaos run', () => {

@@ -103,11 +103,7 @@ export function oldestState(asked: Moment, deafSpans: readonly Span[]): Moment {
 
 function isHigher(version: string, than: string | undefined): boolean {
   if (than === undefined) return true;
-  return compareTexts(version, than) > 0;
-}
-
-function compareTexts(one: string, other: string): number {
-  const [a, b] = [parseVersion(one), parseVersion(other)];
-  if (a === undefined || b === undefined) throw new Error(`not a version: ${one} or ${other}`);
-  return compareVersions(a, b);
+  const [a, b] = [parseVersion(version), parseVersion(than)];
+  if (a === undefined || b === undefined) throw new Error(`not a version: ${version} or ${than}`);
+  return compareVersions(a, b) > 0;
 }

@@ -12,18 +12,10 @@ const ACCEPTED = 202;
 /** Destination, with the number of messages of which so many at least must arrive. */
 type Expected = { readonly id: string; readonly to: Receiver; readonly count: number };
 
-export type ChaosReceivers = {
-  /** Lets the destinations of the one organization lead to a server; to the receiver without one. */
-  lead(server?: { readonly port: number }): void;
-  /** Sends a test to each destination of both organizations; returns that one more must arrive. */
-  sendAll(): Promise<readonly Expected[]>;
-  dispose(): Promise<void>;
-};
+export type ChaosReceivers = Awaited<ReturnType<typeof startReceivers>>;
 
 /** Starts the receivers, and adds the destinations by the first node. */
-export async function startReceivers({ nodes }: World): Promise<ChaosReceivers> {
-  const [node] = nodes;
-  if (node === undefined) throw new Error('no node');
+export async function startReceivers({ nodes: [node] }: World) {
   const [struck, other] = [await startReceiver(), await startReceiver()];
   const port = Number(new URL(struck.url).port);
   const way = await startProxy(port);
@@ -40,7 +32,9 @@ export async function startReceivers({ nodes }: World): Promise<ChaosReceivers> 
     destinations.push(await add(one, struck, url, `struck ${count}`));
   }
   return {
-    lead: (server) => way.moveTo(server?.port ?? port),
+    /** Lets the destinations of the one organization lead to a server; to the receiver without one. */
+    lead: (server?: { readonly port: number }) => way.moveTo(server?.port ?? port),
+    /** Sends a test to each destination of both organizations; returns that one more must arrive. */
     async sendAll() {
       const sent: Expected[] = [];
       for (const each of destinations) {

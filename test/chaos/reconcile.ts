@@ -1,6 +1,6 @@
 // Compares what publishers were told with what the ledger has, and brings the model up to it.
 
-import type { Fact, Span } from './fact.ts';
+import type { Fact } from './fact.ts';
 import type { Loss } from './faults.ts';
 import type { Judge } from './judge.ts';
 import type { ModelStatus } from './oracle.ts';
@@ -26,8 +26,8 @@ const DEVICES = `
   FROM devices JOIN apps ON apps.id = devices.app_id WHERE labels ? 'ring'`;
 
 /**
- * Notes as wrong every acknowledged write that the ledger does not have, unless the loss took it. Returns the
- * number of writes that the loss took.
+ * Notes as wrong every acknowledged write that the ledger does not have, unless the loss took it, and brings
+ * the model up to the ledger. Returns the number of writes that the loss took.
  */
 export async function reconcile(
   world: World,
@@ -39,23 +39,27 @@ export async function reconcile(
   const devices = await world.query<DeviceRow>(DEVICES);
   let lostCount = 0;
   const compare = <Value>(name: string, fact: Fact<Value>, stored: Value) => {
-    if (settle(name, fact, stored, judge, loss)) lostCount += 1;
+    const { acknowledged, doubtfulSince } = fact;
+    const now = performance.now();
+    const isAsTold = acknowledged === undefined || acknowledged.value === stored;
+    if (!isAsTold && doubtfulSince === undefined) {
+      const told = `${String(acknowledged.value)} was acknowledged`;
+      if (loss !== undefined && acknowledged.since >= loss.since) lostCount += 1;
+      else judge.note(`${name}: ${told}, and the ledger has ${String(stored)}`);
+    }
+    fact.settle(stored, loss?.span ?? { from: doubtfulSince ?? now, to: now });
   };
   for (const { tenant, model } of apps) {
-    const rows = new Map(
-      releases.filter((row) => row.app === tenant.app).map((row) => [row.version, row]),
-    );
+    const isOwn = ({ app }: { readonly app: string }) => app === tenant.app;
     for (const release of model.releases.values()) {
-      const row = rows.get(release.version);
       const name = `${tenant.app} ${release.version}`;
+      const row = releases.filter(isOwn).find(({ version }) => version === release.version);
       compare(`${name} status`, release.status, row?.status ?? 'absent');
       if (row !== undefined) compare(`${name} rollout`, release.isForAll, row.isForAll);
     }
-    const rings = new Map(
-      devices.filter((row) => row.app === tenant.app).map((row) => [row.device, row.ring]),
-    );
+    const rings = new Map(devices.filter(isOwn).map(({ device, ring }) => [device, ring]));
     for (const [device, fact] of model.rings) {
-      compare<string | undefined>(`${tenant.app} ${device}`, fact, rings.get(device) ?? undefined);
+      compare(`${tenant.app} ${device}`, fact, rings.get(device) ?? undefined);
     }
   }
   return lostCount;
@@ -78,29 +82,4 @@ export async function checkOffers(
     if (isOffered || offeredAt >= askedAt) continue;
     judge.note(`${app} ${version} was offered, and the ledger does not say so`);
   }
-}
-
-/** Brings a fact up to the ledger; returns whether an acknowledged value was lost by the loss. */
-function settle<Value>(
-  name: string,
-  fact: Fact<Value>,
-  stored: Value,
-  judge: Judge,
-  loss: Loss | undefined,
-): boolean {
-  const acknowledged = fact.acknowledged;
-  const now = performance.now();
-  const doubtful: Span = { from: fact.doubtfulSince ?? now, to: now };
-  const isAsTold = acknowledged === undefined || acknowledged.value === stored;
-  if (isAsTold || fact.isInDoubt) {
-    fact.settle(stored, loss?.span ?? doubtful);
-    return false;
-  }
-  const isLost = loss !== undefined && acknowledged.since >= loss.since;
-  if (!isLost) {
-    const told = `${String(acknowledged.value)} was acknowledged`;
-    judge.note(`${name}: ${told}, and the ledger has ${String(stored)}`);
-  }
-  fact.settle(stored, loss?.span ?? doubtful);
-  return isLost;
 }

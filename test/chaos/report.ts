@@ -5,52 +5,40 @@ import type { ChaosFault } from './faults.ts';
 import type { Judge } from './judge.ts';
 import type { Publisher } from './traffic.ts';
 
-type Row = { count: number; wrong: number; readonly rightMs: number[] };
-
 export class ChaosReport {
-  private readonly seed: number;
-  private readonly judge: Judge;
-  private readonly publisher: Publisher;
-  private readonly rows = new Map<string, Row>();
-  private lostCount = 0;
+  /** Writes that fail-overs and restores took. */
+  lostCount = 0;
+  private readonly rows = new Map<string, { wrong: number; readonly rightMs: number[] }>();
   private findingCount = 0;
 
-  constructor(seed: number, judge: Judge, publisher: Publisher) {
-    this.seed = seed;
-    this.judge = judge;
-    this.publisher = publisher;
-  }
-
-  /** Adds the writes that a fail-over or a restore took. */
-  lost(count: number): void {
-    this.lostCount += count;
-  }
+  constructor(
+    private readonly seed: number,
+    private readonly judge: Judge,
+    private readonly publisher: Publisher,
+  ) {}
 
   /** Adds faults that struck together, and prints them with what was found since the last ones. */
   struck(faults: readonly ChaosFault[], rightMs: number, wrong: number): void {
-    const name = faults
-      .map((fault) => fault.name)
-      .sort()
-      .join(' + ');
-    const row = this.rows.get(name) ?? { count: 0, wrong: 0, rightMs: [] };
+    const names = faults.map((fault) => fault.name);
+    const name = names.sort().join(' + ');
+    const row = this.rows.get(name) ?? { wrong: 0, rightMs: [] };
     this.rows.set(name, row);
-    row.count += 1;
     row.wrong += wrong;
     row.rightMs.push(rightMs);
-    process.stdout.write(`${name}: right after ${seconds(rightMs)}, ${wrong} wrong\n`);
-    const { findings } = this.judge;
-    for (const finding of findings.slice(this.findingCount)) process.stdout.write(`- ${finding}\n`);
-    this.findingCount = findings.length;
+    const findings = this.judge.findings.slice(this.findingCount).map((each) => `- ${each}\n`);
+    const right = `${name}: right after ${seconds(rightMs)}, ${wrong} wrong\n`;
+    process.stdout.write([right, ...findings].join(''));
+    this.findingCount = this.judge.findings.length;
   }
 
   /** Returns the table, the totals and what was wrong. */
   text(): string {
     const { counts, findings, wrongCount } = this.judge;
     const rows = [...this.rows].sort(([one], [other]) => one.localeCompare(other));
-    const lines = rows.map(([name, { count, wrong, rightMs }]) => {
-      const sorted = [...rightMs].sort((a, b) => a - b);
-      const median = sorted[Math.floor(sorted.length / 2)] ?? 0;
-      return `| ${name} | ${count} | ${seconds(median)} | ${seconds(Math.max(...sorted))} | ${wrong} |`;
+    const lines = rows.map(([name, { wrong, rightMs }]) => {
+      const sorted = rightMs.toSorted((a, b) => a - b);
+      const [median = 0, longest = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+      return `| ${[name, sorted.length, seconds(median), seconds(longest), wrong].join(' | ')} |`;
     });
     const { acknowledged, failed } = this.publisher.counts;
     const answers = counts.offered + counts.nothing + counts.unavailable + counts.unreachable;

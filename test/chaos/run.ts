@@ -11,13 +11,13 @@ import { startForeignRedis } from './elsewhere.ts';
 import { Fact } from './fact.ts';
 import { type ChaosFault, chaosFaults } from './faults.ts';
 import { Judge } from './judge.ts';
-import { ModelChannel } from './oracle.ts';
-import { type Random, randomChoices } from './random.ts';
+import { ModelChannel, type ModelStatus } from './oracle.ts';
+import { Random } from './random.ts';
 import { startReceivers } from './receivers.ts';
 import { checkOffers, reconcile } from './reconcile.ts';
 import { ChaosReport } from './report.ts';
 import { askAsDevices, askOnce, type ChaosApp, deviceIds, Publisher } from './traffic.ts';
-import { type Answering, EDGE, startWorld, type World } from './world.ts';
+import { EDGE, startWorld, type World } from './world.ts';
 
 const NODES = ['node 1', 'node 2'] as const;
 const APP_COUNT = 2;
@@ -30,6 +30,15 @@ const RIGHT_INTERVAL_MS = 150;
 const DEVICES_ASKED = 12;
 /** Time after which the run gives up to wait for a node that stays wrong. */
 const GIVE_UP_MS = 30_000;
+
+/** What a run has, and what it knows. */
+type Run = {
+  readonly world: World;
+  readonly apps: readonly ChaosApp[];
+  readonly judge: Judge;
+  readonly publisher: Publisher;
+  readonly random: Random;
+};
 
 async function main(): Promise<boolean> {
   const { values } = parseArgs({
@@ -46,7 +55,7 @@ async function main(): Promise<boolean> {
 }
 
 async function runChaos(world: World, seed: number, durationMs: number): Promise<boolean> {
-  const random = randomChoices(seed);
+  const random = new Random(seed);
   const judge = new Judge(new Map([[EDGE, NODES[0]]]));
   const apps = await Promise.all(Array.from({ length: APP_COUNT }, () => createApp(world)));
   const refs = apps.map(({ tenant }) => tenant.app);
@@ -54,35 +63,33 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
   const receivers = await startReceivers(world);
   const theirs = await foreignRedis.countWaiting();
   const answering = [...world.nodes, world.edge];
-  const publisher = new Publisher(world.nodes, apps, randomChoices(seed + 1));
+  const publisher = new Publisher(world.nodes, apps, new Random(seed + 1));
   const report = new ChaosReport(seed, judge, publisher);
   const faults = chaosFaults({
-    world,
-    random,
-    judge,
-    publisher,
-    foreignRedis,
-    receivers,
-    onLoss: async (loss) => report.lost(await reconcile(world, apps, judge, loss)),
+    ...{ world, random, judge, publisher, foreignRedis, receivers },
+    onLoss: async (loss) => {
+      report.lostCount += await reconcile(world, apps, judge, loss);
+    },
   });
   const end = performance.now() + durationMs;
   let isOver = false;
   const traffic = [
     publisher.run(() => isOver),
-    ...Array.from({ length: DEVICE_LOOPS }, (_, index) =>
-      askAsDevices(answering, apps, randomChoices(seed + 2 + index), judge, () => isOver),
-    ),
+    ...Array.from({ length: DEVICE_LOOPS }, (_, index) => {
+      return askAsDevices(answering, apps, new Random(seed + 2 + index), judge, () => isOver);
+    }),
   ];
   try {
     while (performance.now() < end) {
       const struck = chooseFaults(faults, random);
       const before = judge.wrongCount;
       await Promise.all(struck.map((fault) => fault.strike()));
-      const { rightMs, last } = await untilRight(world, apps, judge, publisher, random);
+      const { rightMs, last } = await untilRight({ world, apps, judge, publisher, random });
       report.struck(struck, rightMs, judge.wrongCount - before);
       if (rightMs > RIGHT_WITHIN_MS) {
         const late = last.join(' and ') || 'all';
-        judge.note(`${late} right only ${Math.round(rightMs)} ms after ${named(struck)}`);
+        const after = struck.map(({ name }) => name).join(' and ');
+        judge.note(`${late} right only ${Math.round(rightMs)} ms after ${after}`);
       }
       await sleep(500 + random.next() * 1500);
     }
@@ -98,20 +105,16 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
   return judge.wrongCount === 0;
 }
 
-async function createApp({ nodes }: World): Promise<ChaosApp> {
-  const [node] = nodes;
-  if (node === undefined) throw new Error('no node');
-  const tenant = await createTenant(node.serving);
+async function createApp({ nodes: [{ serving }] }: World): Promise<ChaosApp> {
+  const tenant = await createTenant(serving);
   const model = new ModelChannel();
   const from = performance.now();
-  const { status } = await publish(node.serving, tenant, '1.1.0');
+  const { status } = await publish(serving, tenant, '1.1.0');
   if (status !== 201) throw new Error(`not published: ${status}`);
   model.releases.set('1.1.0', {
-    version: '1.1.0',
-    ring: undefined,
-    status: new Fact<'published' | 'paused' | 'absent'>('published', from, performance.now()),
+    ...{ version: '1.1.0', ring: undefined, offeredAt: Number.POSITIVE_INFINITY },
+    status: new Fact<ModelStatus>('published', from, performance.now()),
     isForAll: new Fact(true, from, performance.now()),
-    offeredAt: Number.POSITIVE_INFINITY,
   });
   return { tenant, model, releaseCount: 1 };
 }
@@ -131,24 +134,20 @@ function chooseFaults(faults: readonly ChaosFault[], random: Random): readonly C
  * that did.
  */
 async function untilRight(
-  world: World,
-  apps: readonly ChaosApp[],
-  judge: Judge,
-  publisher: Publisher,
-  random: Random,
-): Promise<{ readonly rightMs: number; readonly last: readonly string[] }> {
+  run: Run,
+): Promise<{ readonly rightMs: number; readonly last: string[] }> {
+  const { world, apps, judge, publisher } = run;
   const start = performance.now();
   await publisher.hold();
   await reconcile(world, apps, judge);
   const settledAt = performance.now();
   try {
-    const answering = [...world.nodes, world.edge];
-    const find = () => findWrong(answering, apps, judge, random, settledAt);
-    let last: readonly string[] = [];
-    for (let wrong = await find(); wrong.length > 0; wrong = await find()) {
+    let last: string[] = [];
+    for (let wrong = await findWrong(run, settledAt); wrong.length > 0; ) {
       last = wrong;
       if (performance.now() - start > GIVE_UP_MS) break;
       await sleep(RIGHT_INTERVAL_MS);
+      wrong = await findWrong(run, settledAt);
     }
     const rightMs = performance.now() - start;
     await checkOffers(world, apps, judge);
@@ -160,13 +159,11 @@ async function untilRight(
 
 /** Returns the names of those that do not give some devices what the ledger's state gives them. */
 async function findWrong(
-  answering: readonly Answering[],
-  apps: readonly ChaosApp[],
-  judge: Judge,
-  random: Random,
+  { world, apps, judge, random }: Run,
   settledAt: number,
-): Promise<readonly string[]> {
+): Promise<string[]> {
   const devices = deviceIds();
+  const answering = [...world.nodes, world.edge];
   const all = answering.map(({ name }) => name);
   for (const app of apps) {
     for (let count = 0; count < DEVICES_ASKED; count++) {
@@ -182,10 +179,6 @@ async function findWrong(
     }
   }
   return [];
-}
-
-function named(faults: readonly ChaosFault[]): string {
-  return faults.map(({ name }) => name).join(' and ');
 }
 
 process.exitCode = (await main()) ? 0 : 1;

@@ -1,11 +1,12 @@
 // Devices and publishers of a chaos run. Devices ask all the time, and every answer is judged; publishers
 // change what is served, and what was acknowledged to them is noted.
 
+import { setTimeout } from 'node:timers/promises';
 import { sleep } from '../support/eventually.ts';
 import { check, control, publish, report, type Tenant } from '../support/tenant.ts';
 import { Fact, type Moment } from './fact.ts';
 import type { Judge } from './judge.ts';
-import type { ModelChannel, ModelRelease, Told } from './oracle.ts';
+import type { ModelChannel, ModelRelease, ModelStatus, Told } from './oracle.ts';
 import type { Random } from './random.ts';
 import type { Answering, ChaosNode } from './world.ts';
 
@@ -26,8 +27,6 @@ export type ChaosApp = {
   /** Number of the newest release. */
   releaseCount: number;
 };
-
-type WriteCounts = { acknowledged: number; failed: number };
 
 /** Returns the ids of the devices. */
 export function deviceIds(): readonly string[] {
@@ -71,23 +70,20 @@ export async function askOnce(
 
 /** Publisher that publishes, steers and reports at random, one write after another, and can be held. */
 export class Publisher {
-  readonly counts: WriteCounts = { acknowledged: 0, failed: 0 };
-  private readonly nodes: readonly ChaosNode[];
-  private readonly apps: readonly ChaosApp[];
-  private readonly random: Random;
+  readonly counts = { acknowledged: 0, failed: 0 };
   private running: Promise<void> = Promise.resolve();
   private isHeld = false;
 
-  constructor(nodes: readonly ChaosNode[], apps: readonly ChaosApp[], random: Random) {
-    this.nodes = nodes;
-    this.apps = apps;
-    this.random = random;
-  }
+  constructor(
+    private readonly nodes: readonly ChaosNode[],
+    private readonly apps: readonly ChaosApp[],
+    private readonly random: Random,
+  ) {}
 
   /** Writes until `isOver`. */
   async run(isOver: () => boolean): Promise<void> {
     while (!isOver()) {
-      if (!this.isHeld) this.running = this.write();
+      if (!this.isHeld) this.running = this.write(writeOnce);
       await this.running;
       await sleep(PUBLISHER_PAUSE_MS);
     }
@@ -100,11 +96,8 @@ export class Publisher {
   }
 
   /** Publishes a release while it is held. */
-  async publish(): Promise<void> {
-    const { random } = this;
-    const done = await publishNext(random.pick(this.nodes), random.pick(this.apps), random);
-    if (done) this.counts.acknowledged += 1;
-    else this.counts.failed += 1;
+  publish(): Promise<void> {
+    return this.write(publishNext);
   }
 
   /** Writes again. */
@@ -112,65 +105,61 @@ export class Publisher {
     this.isHeld = false;
   }
 
-  private async write(): Promise<void> {
+  private async write(write: Write): Promise<void> {
     const { random } = this;
-    const done = await writeOnce(random.pick(this.nodes), random.pick(this.apps), random);
-    if (done) this.counts.acknowledged += 1;
-    else this.counts.failed += 1;
+    const isAcknowledged = await write(random.pick(this.nodes), random.pick(this.apps), random);
+    this.counts[isAcknowledged ? 'acknowledged' : 'failed'] += 1;
   }
 }
 
-function writeOnce(node: ChaosNode, app: ChaosApp, random: Random): Promise<boolean> {
+/** Write of a publisher; returns whether it was acknowledged. */
+type Write = (node: ChaosNode, app: ChaosApp, random: Random) => Promise<boolean>;
+
+const writeOnce: Write = (node, app, random) => {
   const roll = random.next();
   if (roll < 0.35) return publishNext(node, app, random);
   if (roll < 0.75) return pauseOrResume(node, app, random);
-  if (roll < 0.85) return openRollout(node, app, random);
-  return reportRing(node, app, random);
-}
+  return (roll < 0.85 ? openRollout : reportRing)(node, app, random);
+};
 
 /** Publishes a release above all others. */
-async function publishNext(node: ChaosNode, app: ChaosApp, random: Random): Promise<boolean> {
+const publishNext: Write = async (node, app, random) => {
   app.releaseCount += 1;
   const version = `1.${app.releaseCount}.0`;
   const ring = random.next() < 0.25 ? random.pick(RINGS) : undefined;
   const isForAll = random.next() < 0.8;
   const from = performance.now();
-  const unsure = Number.POSITIVE_INFINITY;
-  const status = new Fact<'published' | 'paused' | 'absent'>('absent', 0, 0);
+  const status = new Fact<ModelStatus>('absent', 0, 0);
   const acknowledge = status.change('published', from);
-  const release: ModelRelease = {
-    version,
-    ring,
-    status,
-    isForAll: new Fact(isForAll, from, from),
-    offeredAt: unsure,
-  };
-  app.model.releases.set(version, release);
+  app.model.releases.set(version, {
+    ...{ version, ring, status, isForAll: new Fact(isForAll, from, from) },
+    offeredAt: Number.POSITIVE_INFINITY,
+  });
   const targets = ring === undefined ? {} : { targets: { matchLabels: { ring: [ring] } } };
   const more = { rollout: isForAll ? 100 : 50, ...targets };
-  return isDone(publish(node.serving, app.tenant, version, more), [201], acknowledge);
-}
+  return isDone(publish(node.serving, app.tenant, version, more), 201, acknowledge);
+};
 
 /** Pauses a published release or publishes a paused one, as far as the model knows them. */
-async function pauseOrResume(node: ChaosNode, app: ChaosApp, random: Random): Promise<boolean> {
+const pauseOrResume: Write = async (node, app, random) => {
   const release = someRelease(app, random);
   if (release === undefined) return false;
   const present = release.status.acknowledged?.value;
   const status = present === 'published' && random.next() < 0.6 ? 'paused' : 'published';
   const acknowledge = release.status.change(status, performance.now());
   const answer = control(node.serving, app.tenant, release.version, { status });
-  return isDone(answer, [200], acknowledge);
-}
+  return isDone(answer, 200, acknowledge);
+};
 
-async function openRollout(node: ChaosNode, app: ChaosApp, random: Random): Promise<boolean> {
+const openRollout: Write = async (node, app, random) => {
   const release = someRelease(app, random);
   if (release === undefined) return false;
   const acknowledge = release.isForAll.change(true, performance.now());
   const answer = control(node.serving, app.tenant, release.version, { rollout: 100 });
-  return isDone(answer, [200], acknowledge);
-}
+  return isDone(answer, 200, acknowledge);
+};
 
-async function reportRing(node: ChaosNode, app: ChaosApp, random: Random): Promise<boolean> {
+const reportRing: Write = async (node, app, random) => {
   const device = random.pick(deviceIds().slice(0, REPORTED_COUNT));
   if (app.model.rings.get(device)?.isInDoubt) return false;
   const ring = random.pick(RINGS);
@@ -181,8 +170,8 @@ async function reportRing(node: ChaosNode, app: ChaosApp, random: Random): Promi
   const answer = report(node.serving, app.tenant, [{ ...item, labels: { ring } }], {
     channel: 'stable',
   });
-  return isDone(answer, [200], acknowledge);
-}
+  return isDone(answer, 200, acknowledge);
+};
 
 /**
  * Returns one of the newest releases that are known to exist. One with a change in doubt is left alone: a
@@ -197,29 +186,26 @@ function someRelease(app: ChaosApp, random: Random): ModelRelease | undefined {
 }
 
 /**
- * Acknowledges the change when the answer has one of the statuses. Any other answer leaves it in doubt: the
- * node may have died after the commit.
+ * Acknowledges the change when the answer has the status. Any other answer leaves it in doubt: the node may
+ * have died after the commit.
  */
 async function isDone(
   answer: ReturnType<typeof check>,
-  statuses: readonly number[],
+  status: number,
   acknowledge: (sure: Moment) => void,
 ): Promise<boolean> {
-  const { status } = (await within(answer)) ?? { status: 0 };
-  if (!statuses.includes(status)) return false;
+  if ((await within(answer))?.status !== status) return false;
   acknowledge(performance.now());
   return true;
 }
 
 /** Resolves with undefined when there is no answer: the node is dead, frozen or takes too long. */
 async function within<Value>(answer: Promise<Value>): Promise<Value | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ANSWER_MS_MAX);
-  });
+  const ended = new AbortController();
+  const late = setTimeout(ANSWER_MS_MAX, undefined, { signal: ended.signal });
   try {
-    return await Promise.race([answer.catch(() => undefined), late]);
+    return await Promise.race([answer, late]).catch(() => undefined);
   } finally {
-    clearTimeout(timer);
+    ended.abort();
   }
 }

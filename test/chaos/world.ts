@@ -1,7 +1,7 @@
 // Stores and nodes of a chaos run: a PostgreSQL with a standby behind one address, a Redis behind another
 // one, nodes that can be killed, frozen and given a wrong clock, and an edge of the first of them.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
@@ -10,17 +10,12 @@ import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
-import { type NodeClock, nodeClock } from '../support/node-clock.ts';
-import {
-  type PostgresServer,
-  type StandbyServer,
-  startPostgres,
-} from '../support/postgres-server.ts';
+import { nodeClock } from '../support/node-clock.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { TO_LOOPBACK } from '../support/receiver.ts';
-import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
-import { processTree } from './process-tree.ts';
 
 const READY_MS_MAX = 30_000;
 const RENAME_ATTEMPTS_MAX = 50;
@@ -35,39 +30,8 @@ export type Answering = {
   readonly serving: ServingNode;
 };
 
-export type ChaosNode = Answering & {
-  kill(): Promise<void>;
-  /** Starts the node again and waits until it is ready. */
-  restart(): Promise<void>;
-  /** Calls a listener whenever the node listens again, on another port. */
-  onRestart(listener: () => void): void;
-  readonly clock: NodeClock;
-  freeze(): void;
-  thaw(): void;
-};
-
-export type World = {
-  readonly redis: RedisServer;
-  /** Address under which the nodes reach their Redis. */
-  readonly redisWay: NetworkProxy;
-  readonly nodes: readonly ChaosNode[];
-  readonly edge: Answering;
-  /** Lets the address of the edge's upstream lead to a service; to the first node when none is named. */
-  leadEdgeTo(service?: { readonly url: string }): void;
-  /** Server that is the ledger at present. */
-  readonly primary: () => PostgresServer;
-  /** Returns the address of the ledger's database, on the server that it is on at present. */
-  databaseUrl(): string;
-  /** Reads the ledger directly, without a node. */
-  query<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
-  /** Lets the standby fall behind from now on. */
-  lag(): Promise<void>;
-  /** Kills the primary and moves the address to the standby; a new standby follows it. */
-  failOver(): Promise<void>;
-  /** Returns a function that puts the ledger back to what it is now, as a restored dump does. */
-  dump(): Promise<() => Promise<void>>;
-  dispose(): Promise<void>;
-};
+export type ChaosNode = Awaited<ReturnType<typeof addNode>>;
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /** Settings of every node, which an edge and a copy of the service share. */
 export const CHAOS_SETTINGS = {
@@ -78,13 +42,14 @@ export const CHAOS_SETTINGS = {
 };
 
 /** Starts the stores, as many nodes as there are names, and an edge of the first. */
-export async function startWorld(names: readonly [string, ...string[]]): Promise<World> {
+export async function startWorld(names: readonly [string, ...string[]]) {
   const redis = await startRedis();
   const redisWay = await startProxy(redis.port);
   const ledger = await startLedger();
-  const nodes: ChaosNode[] = [];
-  for (const name of names) nodes.push(await addNode(name, ledger.url, redisWay.port));
-  const [first] = nodes as [ChaosNode, ...ChaosNode[]];
+  const [name, ...others] = names;
+  const first = await addNode(name, ledger.url, redisWay.port);
+  const nodes: [ChaosNode, ...ChaosNode[]] = [first];
+  for (const other of others) nodes.push(await addNode(other, ledger.url, redisWay.port));
   const edgeWay = await startProxy(portOf(first.serving));
   let elsewhere: { readonly url: string } | undefined;
   const lead = () => edgeWay.moveTo(portOf(elsewhere ?? first.serving));
@@ -94,9 +59,13 @@ export async function startWorld(names: readonly [string, ...string[]]): Promise
   const edge = { name: EDGE, serving: await startEdge(upstream, secret, CHAOS_SETTINGS) };
   await untilReady(edge.serving);
   return {
-    ...{ redis, redisWay, nodes, edge },
+    /** Redis, and the address under which the nodes reach it. */
+    ...{ redis, redisWay },
+    /** Nodes, the first of which the edge follows. */
+    ...{ nodes, edge },
     ...ledger,
-    leadEdgeTo(service) {
+    /** Lets the address of the edge's upstream lead to a service; to the first node when none is named. */
+    leadEdgeTo(service?: { readonly url: string }) {
       elsewhere = service;
       lead();
     },
@@ -113,7 +82,7 @@ function portOf({ url }: { readonly url: string }): number {
   return Number(new URL(url).port);
 }
 
-async function addNode(name: string, databaseUrl: string, redisPort: number): Promise<ChaosNode> {
+async function addNode(name: string, databaseUrl: string, redisPort: number) {
   const clock = nodeClock(0);
   let restarted = () => {};
   let serving = await startNode({
@@ -133,51 +102,59 @@ async function addNode(name: string, databaseUrl: string, redisPort: number): Pr
     },
     kill: () => serving.kill(),
     clock,
+    /** Starts the node again and waits until it is ready. */
     async restart() {
       serving = await serving.restart();
       restarted();
       await untilReady(serving);
     },
-    onRestart(listener) {
+    /** Calls a listener whenever the node listens again, on another port. */
+    onRestart(listener: () => void) {
       restarted = listener;
     },
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
   };
 }
 
-async function untilReady({ url }: ServingNode): Promise<void> {
-  await eventually(
-    'the node is ready',
-    async () => {
-      const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-      await answer?.arrayBuffer();
-      return answer?.status === 200;
-    },
-    READY_MS_MAX,
-  );
+/** Returns the ids of a process and of everything that it started and that still runs, parents first. */
+function processTree(pid: number): readonly number[] {
+  const listed = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(listed)) return [pid];
+  const children = readFileSync(listed, 'utf8').split(' ').map(Number).filter(Boolean);
+  return [pid, ...children.flatMap(processTree)];
 }
 
-type LedgerServers = Omit<World, 'redis' | 'redisWay' | 'nodes' | 'edge' | 'leadEdgeTo'> & {
-  /** Address of the ledger's database, whichever server it is on. */
-  readonly url: string;
-};
+async function untilReady({ url }: ServingNode): Promise<void> {
+  const isReady = async () => {
+    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+    await answer?.arrayBuffer();
+    return answer?.status === 200;
+  };
+  await eventually('the node is ready', isReady, READY_MS_MAX);
+}
 
-async function startLedger(): Promise<LedgerServers> {
-  let primary = await startPostgres();
+async function startLedger() {
+  let primary: PostgresServer = await startPostgres();
   const database = await freshDatabase(primary.url);
-  const proxy: NetworkProxy = await startProxy(primary.port);
-  let standby: StandbyServer = await primary.startStandby();
-  const url = databaseAt(database.url, proxy.port);
+  const proxy = await startProxy(primary.port);
+  let standby = await primary.startStandby();
+  const databaseUrl = (port = primary.port) =>
+    Object.assign(new URL(database.url), { port: String(port) }).href;
+  const url = databaseUrl(proxy.port);
   return {
+    /** Address of the ledger's database, whichever server it is on. */
     url,
-    primary: () => primary,
-    databaseUrl: () => databaseAt(database.url, primary.port),
-    query: (text) => runOn(databaseAt(database.url, primary.port), text),
+    /** Server that is the ledger at present, and the address of its database there. */
+    ...{ primary: () => primary, databaseUrl },
+    /** Reads the ledger directly, without a node. */
+    query: <Row extends pg.QueryResultRow>(text: string) => runOn<Row>(databaseUrl(), text),
+    /** Lets the standby fall behind from now on. */
     async lag() {
       await standby.catchUp();
       await standby.stopFollowing();
     },
+    /** Kills the primary and moves the address to the standby; a new standby follows it. */
     async failOver() {
       const lost = primary;
       await lost.kill();
@@ -187,18 +164,12 @@ async function startLedger(): Promise<LedgerServers> {
       await lost.stop();
       standby = await primary.startStandby();
     },
-    dump: async () => dumpDatabase(() => databaseAt(database.url, primary.port), proxy),
+    /** Returns a function that puts the ledger back to what it is now, as a restored dump does. */
+    dump: () => dumpDatabase(databaseUrl, proxy),
     async dispose() {
       await Promise.all([proxy.close(), standby.stop(), primary.stop()]);
     },
   };
-}
-
-/** Returns the address of the same database on another loopback port. */
-function databaseAt(url: string, port: number): string {
-  const moved = new URL(url);
-  moved.port = String(port);
-  return moved.href;
 }
 
 async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() => Promise<void>> {
@@ -206,37 +177,29 @@ async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() 
   const file = join(folder, 'ledger.dump');
   runPostgres('pg_dump', ['--format=custom', '--file', file, url()]);
   return async () => {
-    const server = new URL(url());
-    const name = server.pathname.slice(1);
-    server.pathname = '/postgres';
-    const restored = new URL(url());
-    restored.pathname = `/${name}_restored`;
+    const name = new URL(url()).pathname.slice(1);
+    const [server, restored] = ['postgres', `${name}_restored`].map((other) => {
+      return Object.assign(new URL(url()), { pathname: `/${other}` }).href;
+    }) as [string, string];
+    const endConnections = () => {
+      const held = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
+      return runOn(server, held);
+    };
     // Restored beside the present one, which then makes room: nodes never see it half full.
-    await runOn(server.href, `CREATE DATABASE ${name}_restored`);
-    const restoring = ['--single-transaction', '--exit-on-error', '--dbname', restored.href];
+    await runOn(server, `CREATE DATABASE ${name}_restored`);
+    const restoring = ['--single-transaction', '--exit-on-error', '--dbname', restored];
     runPostgres('pg_restore', [...restoring, file]);
     proxy.cut();
-    await runOn(
-      server.href,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
-    );
-    await renameDatabase(server.href, name, `${name}_${Date.now()}`);
-    await renameDatabase(server.href, `${name}_restored`, name);
+    await endConnections();
+    for (let attempt = 1; ; attempt++) {
+      const renaming = `ALTER DATABASE ${name} RENAME TO ${name}_${Date.now()}`;
+      const error = await runOn(server, renaming).catch((reason: Error) => reason);
+      if (!(error instanceof Error)) break;
+      if (attempt === RENAME_ATTEMPTS_MAX) throw error;
+      await endConnections();
+    }
+    await runOn(server, `ALTER DATABASE ${name}_restored RENAME TO ${name}`);
     proxy.cut();
     rmSync(folder, { recursive: true, force: true });
   };
-}
-
-/** Renames a database, ending the connections that keep it from that. */
-async function renameDatabase(server: string, name: string, to: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await runOn(server, `ALTER DATABASE ${name} RENAME TO ${to}`);
-      return;
-    } catch (error) {
-      if (attempt === RENAME_ATTEMPTS_MAX) throw error;
-      const held = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
-      await runOn(server, held);
-    }
-  }
 }

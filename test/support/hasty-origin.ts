@@ -4,19 +4,10 @@
 import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type HastyOrigin = {
-  /** `host:port` of the proxy, which stays when it goes away and returns. */
-  readonly address: string;
-  /** Number of requests so far. */
-  requests(): number;
-  /** Refuses connections from now on, and ends those that are open. */
-  goAway(): Promise<void>;
-  comeBack(): Promise<void>;
-  stop(): Promise<void>;
-};
+export type HastyOrigin = Awaited<ReturnType<typeof startHastyOrigin>>;
 
 /** Starts a proxy in front of a node; all times in `Cache-Control` are divided by `divisor`. */
-export async function startHastyOrigin(nodeUrl: string, divisor: number): Promise<HastyOrigin> {
+export async function startHastyOrigin(nodeUrl: string, divisor: number) {
   const { hostname, port } = new URL(nodeUrl);
   const agent = new Agent({ keepAlive: true, maxSockets: 64, timeout: 5000 });
   let count = 0;
@@ -40,8 +31,11 @@ export async function startHastyOrigin(nodeUrl: string, divisor: number): Promis
       server.closeAllConnections();
     });
   return {
+    /** `host:port` of the proxy, which stays when it goes away and returns. */
     address: `127.0.0.1:${own}`,
+    /** Number of requests so far. */
     requests: () => count,
+    /** Refuses connections from now on, and ends those that are open. */
     goAway,
     comeBack: () => listen(server, own),
     async stop() {
