@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { isFailure } from '../../src/contract/failure.ts';
 import { failureReply, jsonReply } from '../../src/http/transport/reply.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createRouter } from '../../src/http/transport/router.ts';
+import { createRouter, type Route } from '../../src/http/transport/router.ts';
 import { type Server, startServer } from '../../src/http/transport/server.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -26,31 +26,18 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
   /** Number of requests whose body is awaited, or was. */
   let begun = 0;
   beforeAll(async () => {
-    const router = createRouter(
-      [
-        {
-          method: 'POST',
-          path: '/slow',
-          bodyMsMax: DEADLINE_MS,
-          handler: async ({ body }) => {
-            begun += 1;
-            const received = await body;
-            return isFailure(received)
-              ? failureReply(received)
-              : jsonReply(200, { bytes: received.length });
-          },
-        },
-      ],
-      new Traffic(createLog('silent'), new Metrics()),
-    );
-    server = await startServer({
-      engine: engine,
-      host: '127.0.0.1',
-      port: 0,
-      isPortShared: false,
-      direct: {},
-      router,
-    });
+    const slow: Route = {
+      ...{ method: 'POST', path: '/slow', bodyMsMax: DEADLINE_MS },
+      handler: async ({ body }) => {
+        begun += 1;
+        const received = await body;
+        if (isFailure(received)) return failureReply(received);
+        return jsonReply(200, { bytes: received.length });
+      },
+    };
+    const router = createRouter([slow], new Traffic(createLog('silent'), new Metrics()));
+    const place = { host: '127.0.0.1', port: 0, isPortShared: false, direct: {} };
+    server = await startServer({ engine, ...place, router });
   });
   afterAll(() => server?.close());
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -91,13 +78,9 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
   async function begin(bytes: number) {
     const socket = connect(server.port, '127.0.0.1');
     const seen = { answer: '', isClosed: false };
-    socket.on('data', (data) => {
-      seen.answer += data.toString();
-    });
+    socket.on('data', (data) => Object.assign(seen, { answer: seen.answer + data.toString() }));
     socket.on('error', () => undefined);
-    socket.on('close', () => {
-      seen.isClosed = true;
-    });
+    socket.on('close', () => Object.assign(seen, { isClosed: true }));
     await once(socket, 'connect');
     const count = begun;
     socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);

@@ -12,17 +12,13 @@ const NONE = '404';
 const LINUX = 'Mozilla/5.0 (X11; Linux x86_64)';
 
 describe('the release (§22)', () => {
-  const early = targeting({ matchLabels: { ring: ['a'] } });
+  const [early, none] = [targeting({ matchLabels: { ring: ['a'] } }), targeting({})];
 
   it.each([
     ['is the highest', ['darwin 2.dmg', {}], '2.dmg'],
     ['is at 100 %', ['darwin 2.dmg', { rolloutPct: 99 }], '1.dmg'],
     ['has no targeting', ['darwin 2.dmg', { targets: early }], '1.dmg'],
-    [
-      'may have an empty one, as none (§2.3)',
-      ['darwin 2.dmg', { targets: targeting({}) }],
-      '2.dmg',
-    ],
+    ['may have an empty one, as none (§2.3)', ['darwin 2.dmg', { targets: none }], '2.dmg'],
     ['is published', ['darwin 2.dmg', { status: 'paused' }], '1.dmg'],
     ['is not followed', ['darwin 2.dmg', { followed: true }], '1.dmg'],
     ['has a file', ['windows a.msi', {}], '1.dmg'],
@@ -89,18 +85,12 @@ describe('without a platform the User-Agent tells it (§22)', () => {
     ['Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X)', NONE, platforms],
     ['Mozilla/5.0 (Linux; Android 14)', NONE, platforms],
     ['curl/8.5.0', NONE, platforms],
-    [
-      'Mozilla/5.0 (X11; Linux aarch64; rv:140.0) Gecko/20100101 Firefox/140.0',
-      'arm64.AppImage',
-      linux,
-    ],
     ['Mozilla/5.0 (X11; Ubuntu; Linux aarch64; rv:140.0) Gecko/20100101', 'arm64.AppImage', linux],
     ['Mozilla/5.0 (X11; Linux armv7l) AppleWebKit/537.36', 'armhf.AppImage', linux],
     ['Mozilla/5.0 (X11; Linux armv8l; rv:128.0)', 'armhf.AppImage', linux],
     ['Mozilla/5.0 (X11; Linux i686; rv:128.0)', 'i386.AppImage', linux],
     ['Mozilla/5.0 (X11; Linux i686 on x86_64; rv:128.0)', 'x64.AppImage', linux],
     [LINUX, 'x64.AppImage', linux],
-    ['something/1.0 (Linux 6.8.0-31-generic)', 'x64.AppImage', linux],
     ['Lynx/2.9 Linux', 'x64.AppImage', linux],
     // What the machine cannot run is no download, but some browsers say x86_64 everywhere.
     ['Mozilla/5.0 (X11; Linux i686)', NONE, arm],
@@ -125,10 +115,8 @@ describe('where there is no file (§22)', () => {
     });
   const links = (path: string, { text }: SideAnswer) =>
     [...text.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, to = '', name]) => {
-      const { pathname, search } = new URL(
-        to.replaceAll('&amp;', '&'),
-        `http://h/download/acme/${path}`,
-      );
+      const page = `http://h/download/acme/${path}`;
+      const { pathname, search } = new URL(to.replaceAll('&amp;', '&'), page);
       return `${pathname}${search} ${name}`;
     });
 
@@ -152,10 +140,6 @@ describe('where there is no file (§22)', () => {
     },
   );
 
-  it('a link of the page leads to its file', async () => {
-    expect(await side.file(`${PATH}/windows/x86_64?format=exe`)).toBe('a.exe');
-  });
-
   it.each([
     ['stable', LINUX, 'There is no file for Linux that is asked for.'],
     ['stable', 'Unheard-of/1.0', 'Your browser does not tell what your device is.'],
@@ -165,7 +149,8 @@ describe('where there is no file (§22)', () => {
     expect([status, text]).toEqual([404, expect.stringContaining(`<p>${sentence}</p>`)]);
   });
 
-  it('a program is refused with an Error body', async () => {
+  it('a link of the page leads to its file; a program is refused with an Error body', async () => {
+    expect(await side.file(`${PATH}/windows/x86_64?format=exe`)).toBe('a.exe');
     const { status, text } = await side.ask(`${PATH}/linux`);
     expect([status, text]).toEqual([404, '{"error":"No download"}']);
   });

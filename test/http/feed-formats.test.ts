@@ -17,6 +17,9 @@ import { ANY_ARCH, release, snapshot } from '../domain/sample.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
 
 const BASE = 'https://updates.example.com';
+const OCTETS = 'application/octet-stream';
+const WRITTEN =
+  'https://xn--exmple-cua.com/%C3%BC/%22%3C%3E%7B%7D%7C%5E%60/?q=%C3%A4%7B%7C%7D%22#%C3%A9';
 
 describe('the releases of a feed', () => {
   const all = Array.from({ length: 52 }, (_, index) => release(`1.${index}.0`));
@@ -83,20 +86,16 @@ describe('the RSS feed', () => {
         release(version, { notes: version, createdAt: `2026-01-0${day + 1}T03:04:05.678Z` }),
       ),
     );
-    const itemsOf = [
-      ['v3', 'Sat, 03 Jan 2026 03:04:05 GMT'],
-      ['1.0.0-beta.1+build.5', 'Fri, 02 Jan 2026 03:04:05 GMT'],
-      ['2.0', 'Thu, 01 Jan 2026 03:04:05 GMT'],
-    ];
+    const days = ['Thu, 01', 'Fri, 02', 'Sat, 03'].map((day) => `${day} Jan 2026 03:04:05 GMT`);
+    const told = versions.map((version, day) => ({
+      ...{ guid: `acme:stable:${version}`, title: `acme ${version}`, pubDate: days[day] },
+      content: expect.stringContaining(`<p>${version}</p>`),
+    }));
     expect(feed).toMatchObject({
       ...{ title: 'acme stable', link: `${BASE}/feed/acme/stable` },
       description: 'Releases of acme on the channel stable',
       feedUrl: `${BASE}/feed/acme/stable/rss.xml`,
-      lastBuildDate: 'Sat, 03 Jan 2026 03:04:05 GMT',
-      items: itemsOf.map(([version, pubDate]) => ({
-        ...{ guid: `acme:stable:${version}`, title: `acme ${version}`, pubDate },
-        content: expect.stringContaining(`<p>${version}</p>`),
-      })),
+      ...{ lastBuildDate: days[2], items: told.toReversed() },
     });
   });
 
@@ -116,35 +115,23 @@ describe('the RSS feed', () => {
   it('has every artifact as a link below the notes', async () => {
     const item = await itemOf([
       { platform: 'darwin', arch: 'aarch64', url: 'https://a.b/mac.dmg?x=1&y=2' },
-      { platform: 'windows', url: 'https://a.b/setup.exe' },
       { platform: '<b>odd</b>' },
     ]);
     const rel = 'rel="noopener noreferrer nofollow"';
     expect(item?.content).toBe(
       `<ul><li><a href="https://a.b/mac.dmg?x=1&amp;y=2" ${rel}>darwin aarch64</a></li>` +
-        `<li><a href="https://a.b/setup.exe" ${rel}>windows</a></li>` +
         '<li>&lt;b&gt;odd&lt;/b&gt;</li></ul>',
     );
   });
 
-  it.each<[url: string, size: number | undefined, written: string, type: string]>([
-    ['https://a.b/x.tar.gz', 12, 'https://a.b/x.tar.gz', 'application/gzip'],
-    ['https://a.b/x.DMG', undefined, 'https://a.b/x.DMG', 'application/x-apple-diskimage'],
-    [
-      'https://a.b/X%20Setup.exe?t=.zip',
-      0,
-      'https://a.b/X%20Setup.exe?t=.zip',
-      'application/vnd.microsoft.portable-executable',
-    ],
-    ['http://a.b/none', Number.MAX_SAFE_INTEGER, 'http://a.b/none', 'application/octet-stream'],
-    ['https://a.b', 1, 'https://a.b/', 'application/octet-stream'],
-    [
-      'https://exämple.com/ü/"<>{}|^`\\?q=ä{|}"#é',
-      1,
-      'https://xn--exmple-cua.com/%C3%BC/%22%3C%3E%7B%7D%7C%5E%60/?q=%C3%A4%7B%7C%7D%22#%C3%A9',
-      'application/octet-stream',
-    ],
-  ])('has the only artifact as the enclosure: %s', async (url, size, written, type) => {
+  it.each<[type: string, url: string, size?: number, written?: string]>([
+    ['application/gzip', 'https://a.b/x.tar.gz', 12],
+    ['application/x-apple-diskimage', 'https://a.b/x.DMG'],
+    ['application/vnd.microsoft.portable-executable', 'https://a.b/X%20Setup.exe?t=.zip', 0],
+    [OCTETS, 'http://a.b/none', Number.MAX_SAFE_INTEGER],
+    [OCTETS, 'https://a.b', 1, 'https://a.b/'],
+    [OCTETS, `https://exämple.com/ü/"<>{}|^\`\\?q=ä{|}"#é`, 1, WRITTEN],
+  ])('has the only artifact as the enclosure, %s: %s', async (type, url, size, written = url) => {
     const artifact = { platform: 'linux', url, ...(size === undefined ? {} : { size }) };
     const { enclosure } = (await itemOf([artifact])) ?? {};
     expect(enclosure).toMatchObject({ url: written, type, length: String(size ?? 0) });
@@ -165,23 +152,19 @@ describe('a reader that has a feed already', () => {
   const { etag } = body;
   const headers = [['Cache-Control', 'public']] as const;
 
-  it.each([etag, `W/${etag}`, `"other", W/"a,b" , ${etag}`, '*', ' * '])(
-    'names it by %s, and is answered with 304 and the same headers',
-    (known) => {
-      const reply = { status: 304, headers: [...headers, ['ETag', etag]] };
-      expect(conditionalReply(known, body, 'text/xml', headers)).toEqual(reply);
-    },
-  );
-
-  it.each([undefined, '"other"', etag.slice(1, -1), '', '"', `"${etag.slice(1, 9)}"`, 'W/*'])(
-    'does not name it by %s, and is answered with all of it',
-    (known) => {
-      expect(conditionalReply(known, body, 'text/xml', headers)).toEqual({
-        ...{ status: 200, contentType: 'text/xml', headers: [...headers, ['ETag', etag]] },
-        body: body.bytes,
-      });
-    },
-  );
+  it.each([
+    ...[etag, `W/${etag}`, `"other", W/"a,b" , ${etag}`, '*', ' * '].map((each) => [each, true]),
+    ...['"other"', etag.slice(1, -1), '', '"', `"${etag.slice(1, 9)}"`, 'W/*'].map((each) => [
+      each,
+      false,
+    ]),
+    [undefined, false],
+  ] as [string | undefined, boolean][])('that has %s has this one: %s', (known, isKnown) => {
+    const tagged = [...headers, ['ETag', etag]];
+    const whole = { status: 200, contentType: 'text/xml', headers: tagged, body: body.bytes };
+    const expected = isKnown ? { status: 304, headers: tagged } : whole;
+    expect(conditionalReply(known, body, 'text/xml', headers)).toEqual(expected);
+  });
 
   it('has the tag of its bytes', () => {
     expect(etag).toMatch(/^"[\w-]{43}"$/);

@@ -25,6 +25,12 @@ describe('notes as HTML', () => {
     ['```js\na < b\n```', '<pre><code>a &lt; b\n</code></pre>'],
     ['a <b>c</b> & d', '<p>a &lt;b&gt;c&lt;/b&gt; &amp; d</p>'],
     ['', ''],
+    // Nothing is fetched unasked: an image is a link to it, and its text where it stands in a link.
+    ['![shot](https://b.c/d.png)', `<p><a href="https://b.c/d.png" ${REL}>shot</a></p>`],
+    [
+      '[![badge](https://b.c/d.svg)](https://e.f/)',
+      `<p><a href="https://e.f/" ${REL}>badge</a></p>`,
+    ],
   ])('%j becomes %j', (notes, html) => {
     expect(notesHtml(notes)).toBe(html);
   });
@@ -59,15 +65,6 @@ describe('notes as HTML', () => {
     const long = 'x'.repeat(33 * KIB);
     expect(notesHtml(`<!-- a\nb -->\n <!-- c -->\n\n${long}`)).toBe(`<pre>${long}</pre>`);
     expect(notesHtml(`<!-- ${long}`)).toBe(`<pre>&lt;!-- ${long}</pre>`);
-  });
-
-  it('an image is a link to it, and its text where it stands in a link: nothing is fetched unasked', () => {
-    expect(notesHtml('![shot](https://b.c/d.png)')).toBe(
-      `<p><a href="https://b.c/d.png" ${REL}>shot</a></p>`,
-    );
-    expect(notesHtml('[![badge](https://b.c/d.svg)](https://e.f/)')).toBe(
-      `<p><a href="https://e.f/" ${REL}>badge</a></p>`,
-    );
   });
 
   it.each([

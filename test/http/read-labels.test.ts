@@ -83,15 +83,11 @@ describe('labels', () => {
     expect(labels(`l.k=${'v'.repeat(257)}`)).toBe('l.k: Must be at most 256 characters');
   });
 
-  it('are found at the end of 64 KiB of anything else', () => {
+  it('are found at the end of 64 KiB of anything else, and refused at the beginning', () => {
     for (const filler of ['a&', '&', 'a=b&', 'l&', '%&', '%6&', '.&']) {
       const query = filler.repeat(LONG_BYTES / filler.length);
-      expect(labels(query)).toEqual([]);
       expect(labels(`${query}l.tier=gold`)).toEqual([['tier', 'gold']]);
     }
-  });
-
-  it('of 64 KiB are refused at the beginning, or taken when they are one key', () => {
     const repeated = 'l.a=b&'.repeat(LONG_BYTES / 6);
     expect(labels(repeated)).toEqual([['a', 'b']]);
     expect(labels(`l.=x&${repeated}`)).toBe('l.: Label key must not be empty');
@@ -106,12 +102,9 @@ describe('labels', () => {
         const read = readRequestQuery(query);
         if (isFailure(read)) return;
         // `URLSearchParams` drops a leading question mark; a leading `x&` prevents that.
-        const all = [...new URLSearchParams(`x&${query}`)].filter(([name]) =>
-          name.startsWith('l.'),
-        );
-        expect(new Map(read.labels)).toEqual(
-          new Map(all.map(([name, value]) => [name.slice(2), value])),
-        );
+        const all = [...new URLSearchParams(`x&${query}`)].filter(([name]) => /^l\./.test(name));
+        const expected = all.map(([name, value]) => [name.slice(2), value] as const);
+        expect(new Map(read.labels)).toEqual(new Map(expected));
       }),
     );
   });

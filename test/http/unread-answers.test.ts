@@ -86,11 +86,10 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
   });
   afterAll(() => server?.close());
 
-  it.each([
-    ...[1, 16].map((atOnce) => ({ kind: '204', line: 'GET /u/nothing', atOnce })),
-    ...KINDS.slice(1).map(([kind, line]) => ({ kind, line, atOnce: 16 })),
-  ])('$kind end no connection that reads them, $atOnce at a time', async ({ line, atOnce }) => {
-    const asking = Array.from({ length: CONNECTIONS }, () => ask(server.port, line, atOnce));
+  it('204 end no connection that reads them', async () => {
+    const asking = Array.from({ length: CONNECTIONS }, () =>
+      ask(server.port, 'GET /u/nothing', 16),
+    );
     for (const answers of await Promise.all(asking)) {
       expect(answers).toBeGreaterThanOrEqual(ANSWERS);
     }

@@ -21,10 +21,9 @@ const QUESTION: Question<Documented> = {
   arch: '',
   planKey: 'test',
   candidates: (served) =>
-    candidatesBy(served, 'test', (each) => ({
-      release: each,
-      document: Buffer.from(each.source.version),
-    })),
+    candidatesBy(served, 'test', (each) => {
+      return { release: each, document: Buffer.from(each.source.version) };
+    }),
 };
 
 /** Replies of an updater on a channel that serves this version, or none: one for each `If-None-Match`. */
@@ -52,29 +51,19 @@ function headersOf({ head, headers = [], contentType }: Reply): string {
   return [head?.last, ...all, `Content-Type: ${contentType}`].join('\r\n');
 }
 
-describe('an offer', () => {
-  it('is the document, as the description has it', () => {
-    const [reply] = replies({}, '1.0.0');
-    expect(reply).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
-  });
-
-  it('no cache may keep unless the updater is conditional', () => {
-    const [fresh] = replies({}, '1.0.0') as [Reply];
-    expect(headersOf(fresh)).toContain('Cache-Control: no-store\r\nContent-Type: text/plain');
-    expect(headersOf(fresh)).not.toContain('ETag');
-    const [conditional] = replies({ isConditional: true }, '1.0.0') as [Reply];
-    expect(headersOf(conditional)).toContain('Cache-Control: private, no-cache');
-    expect(headersOf(conditional)).toMatch(/ETag: "[\w-]{43}"\r\nContent-Type: text\/plain$/);
-  });
-
-  it('is 304 for the client of a conditional updater that has it', () => {
-    const [first] = replies({ isConditional: true }, '1.0.0') as [Reply];
-    const tag = /ETag: (".*")/.exec(headersOf(first))?.[1] ?? '';
-    const [same, other] = replies({ isConditional: true }, '1.0.0', [tag, '"other"']);
-    expect(same).toMatchObject({ status: 304 });
-    expect(same).not.toHaveProperty('body');
-    expect(other).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
-  });
+it('an offer is the document; no cache may keep it unless the updater is conditional, then 304', () => {
+  const [fresh] = replies({}, '1.0.0') as [Reply];
+  expect(fresh).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
+  expect(headersOf(fresh)).toContain('Cache-Control: no-store\r\nContent-Type: text/plain');
+  expect(headersOf(fresh)).not.toContain('ETag');
+  const [first] = replies({ isConditional: true }, '1.0.0') as [Reply];
+  expect(headersOf(first)).toContain('Cache-Control: private, no-cache');
+  expect(headersOf(first)).toMatch(/ETag: "[\w-]{43}"\r\nContent-Type: text\/plain$/);
+  const tag = /ETag: (".*")/.exec(headersOf(first))?.[1] ?? '';
+  const [same, other] = replies({ isConditional: true }, '1.0.0', [tag, '"other"']);
+  expect(same).toMatchObject({ status: 304 });
+  expect(same).not.toHaveProperty('body');
+  expect(other).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
 });
 
 describe('nothing to offer', () => {

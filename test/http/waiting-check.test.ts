@@ -9,6 +9,7 @@ import { NO_STORE, replyHead } from '../../src/http/transport/reply.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
+import { gate } from '../support/gate.ts';
 import { responseOf } from './fake-exchange.ts';
 
 const DECISION = { candidate: undefined };
@@ -36,32 +37,23 @@ function begin(parts: object = {}, mustSettle = false, response: object = {}) {
     },
     ...parts,
   };
-  const gate = {
-    settle(asker: Asker<number>) {
-      waiting.settled = asker;
-    },
-  };
-  const question = {
-    ready: undefined,
-    reply: () => ({ status: 204, head: replyHead(204, NO_STORE) }),
-    ...parts,
-  };
+  const limits = { settle: (asker: Asker<number>) => Object.assign(waiting, { settled: asker }) };
+  const reply = () => ({ status: 204, head: replyHead(204, NO_STORE) });
+  const question = { ready: undefined, reply, ...parts };
   const replies = traffic.on({ surface: 'device', method: 'GET', route: '/u' });
   let leave = () => {};
-  const res = {
-    ...responseOf(statuses),
-    onAborted(listener: () => void) {
-      leave = listener;
-    },
-    ...response,
+  const onAborted = (listener: () => void) => {
+    leave = listener;
   };
+  const res = { ...responseOf(statuses), onAborted, ...response };
   new WaitingCheck<never>(
-    { question, check, gate, replies, traffic } as never,
+    { question, check, gate: limits, replies, traffic } as never,
     { res, isHead: false, path: '/u/acme' } as never,
     { query, device: {}, ifNoneMatch: '' } as never,
   ).begin(mustSettle);
   const inFlight = async () => !(await traffic.drain(0));
-  return { statuses, called, waiting, query, leave: () => leave(), inFlight };
+  const replaceSlot = () => Object.assign(query.scope, { slot: {} });
+  return { statuses, called, waiting, replaceSlot, leave: () => leave(), inFlight };
 }
 
 describe('a check that waits', () => {
@@ -97,15 +89,8 @@ describe('a check that waits', () => {
       [{ noteLabels: () => false }, () => undefined, 'later undefined'],
       [{}, ({ waiting }) => waiting.noted?.answered(false), 'later false'],
       [{ noted: () => undefined }, ({ waiting }) => waiting.noted?.answered(true), 'later true'],
-      [
-        {},
-        ({ waiting, query }) => {
-          // Another channel of that name: its device was not noted.
-          query.scope.slot = {};
-          waiting.noted?.answered(true);
-        },
-        'later undefined',
-      ],
+      // Another channel of that name: its device was not noted.
+      [{}, (made) => made.replaceSlot() && made.waiting.noted?.answered(true), 'later undefined'],
     ];
     for (const [parts, goOn, expected] of outcomes) {
       const made = begin(parts);
@@ -120,16 +105,12 @@ describe('a check that waits', () => {
   });
 
   it('waits for a document that is not written yet', async () => {
-    let write = () => {};
-    const written = new Promise<void>((resolve) => {
-      write = resolve;
-    });
-    const ready = () => written;
-    const { statuses, waiting } = begin({ ready });
+    const { opened, open } = gate();
+    const { statuses, waiting } = begin({ ready: () => opened });
     waiting.noted?.answered(true);
     await nextTurn();
     expect(statuses).toEqual([]);
-    write();
+    open();
     await nextTurn();
     expect(statuses).toEqual(['204']);
   });
@@ -159,12 +140,10 @@ describe('a check that waits', () => {
   });
 
   it('ends once, also where its reply cannot be written', async () => {
-    const broken = {
-      cork() {
-        throw new Error('unforeseen');
-      },
+    const cork = () => {
+      throw new Error('unforeseen');
     };
-    const { statuses, waiting, inFlight } = begin({}, false, broken);
+    const { statuses, waiting, inFlight } = begin({}, false, { cork });
     waiting.noted?.answered(true);
     await nextTurn();
     expect(statuses).toEqual([]);

@@ -1,6 +1,6 @@
 // Tests the planning of update waves over HTTP (docs/contract.md 4.6, 13, 14 and 17): its answer, what it
 // leaves on record, and who may ask. What each device is decided is tested in
-// test/serving/fleet-decisions.test.ts, fields that are wrong in test/http/fleet-body.test.ts.
+// test/serving/fleet-decisions.test.ts, fields that are wrong in test/http/field.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';
 import { anotherApp, release } from '../support/released.ts';

@@ -1,5 +1,5 @@
 // Tests the release list over HTTP: its answer, the way of each parameter, and whose releases it shows
-// (docs/contract.md 4.2 and 12). How its query is read is tested in test/http/list-query.test.ts, pages and
+// (docs/contract.md 4.2 and 12). How its query is read is tested in test/http/query.test.ts, pages and
 // order in test/store/ledger/release-reads-contract.ts.
 
 import { beforeAll, expect, it } from 'vitest';

@@ -5,23 +5,24 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clientAddress } from '../../../src/http/transport/client-address.ts';
 
+const LIST = '6.6.6.6, 1.1.1.1 ,2.2.2.2,\t3.3.3.3';
+
 describe('TRUST_PROXY', () => {
-  it('0: the socket, whatever the header says', () => {
-    expect(clientAddress('10.0.0.1', '1.2.3.4', 0)).toBe('10.0.0.1');
-  });
-
-  it('n: the nth entry from the right', () => {
-    const header = '6.6.6.6, 1.1.1.1 ,2.2.2.2,\t3.3.3.3';
-    expect([1, 2, 3].map((n) => clientAddress('10.0.0.1', header, n))).toEqual([
-      '3.3.3.3',
-      '2.2.2.2',
-      '1.1.1.1',
-    ]);
-  });
-
-  it('with fewer entries than proxies it is the leftmost, without any the socket', () => {
-    expect(clientAddress('10.0.0.1', '1.1.1.1, 2.2.2.2', 5)).toBe('1.1.1.1');
-    expect(clientAddress('10.0.0.1', '', 5)).toBe('10.0.0.1');
+  it.each([
+    // The socket, whatever the header says; the nth entry from the right.
+    [0, '1.2.3.4', '10.0.0.1'],
+    [1, LIST, '3.3.3.3'],
+    [2, LIST, '2.2.2.2'],
+    [3, LIST, '1.1.1.1'],
+    // With fewer entries than proxies the leftmost, without any the socket.
+    [5, '1.1.1.1, 2.2.2.2', '1.1.1.1'],
+    [5, '', '10.0.0.1'],
+    // An entry may carry a port.
+    [1, '1.2.3.4:5678', '1.2.3.4'],
+    [1, '[2001:db8::1]:443', '2001:db8:0:0::/64'],
+    [1, '[2001:db8::1]', '2001:db8:0:0::/64'],
+  ])('%i by %j: %s', (proxies, header, client) => {
+    expect(clientAddress('10.0.0.1', header, proxies)).toBe(client);
   });
 
   it('what stands left of the trusted entries changes nothing', () => {
@@ -44,12 +45,6 @@ describe('TRUST_PROXY', () => {
     }
   });
 
-  it('an entry may carry a port', () => {
-    expect(clientAddress('10.0.0.1', '1.2.3.4:5678', 1)).toBe('1.2.3.4');
-    expect(clientAddress('10.0.0.1', '[2001:db8::1]:443', 1)).toBe('2001:db8:0:0::/64');
-    expect(clientAddress('10.0.0.1', '[2001:db8::1]', 1)).toBe('2001:db8:0:0::/64');
-  });
-
   it('every address counts, in each of its forms', () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (text) => {
@@ -61,39 +56,28 @@ describe('TRUST_PROXY', () => {
   });
 
   it('any header and any number of proxies give some address', () => {
+    const header = fc.string({ unit: 'binary-ascii' });
     fc.assert(
-      fc.property(
-        fc.string({ unit: 'binary-ascii' }),
-        fc.integer({ min: 0, max: 16 }),
-        (text, n) => {
-          expect(clientAddress('10.0.0.1', text, n)).toMatch(/^[\d.]+$|^[0-9a-f:]+::\/64$/);
-        },
-      ),
+      fc.property(header, fc.integer({ min: 0, max: 16 }), (text, n) => {
+        expect(clientAddress('10.0.0.1', text, n)).toMatch(/^[\d.]+$|^[0-9a-f:]+::\/64$/);
+      }),
     );
   });
 });
 
-describe('one client has one name', () => {
-  it('an IPv4 address mapped into IPv6 is the IPv4 address', () => {
-    const forms = [
-      '::ffff:1.2.3.4',
-      '::FFFF:0102:0304',
-      '0:0:0:0:0:ffff:1.2.3.4',
-      '0000:0000:0000:0000:0000:ffff:0102:0304',
-    ];
-    for (const form of forms) expect(clientAddress(form, '', 0)).toBe('1.2.3.4');
-  });
-
-  it('all addresses of a /64 are one client, in every way to write them; the next /64 is another', () => {
-    const same = [
-      '2001:DB8::1',
-      '2001:db8:0:0:ffff::',
-      '2001:0db8:0000:0000:0001:2:3:4',
-      '2001:db8::1.2.3.4',
-    ];
-    for (const form of same) expect(clientAddress(form, '', 0)).toBe('2001:db8:0:0::/64');
-    expect(clientAddress('2001:db8:0:1::1', '', 0)).toBe('2001:db8:0:1::/64');
-    expect(clientAddress('::1', '', 0)).toBe('0:0:0:0::/64');
-    expect(clientAddress('fe80::1%eth0', '', 0)).toBe('fe80:0:0:0::/64');
-  });
+// An IPv4 address mapped into IPv6 is the IPv4 address; all addresses of a /64 are one client.
+it.each([
+  ['::ffff:1.2.3.4', '1.2.3.4'],
+  ['::FFFF:0102:0304', '1.2.3.4'],
+  ['0:0:0:0:0:ffff:1.2.3.4', '1.2.3.4'],
+  ['0000:0000:0000:0000:0000:ffff:0102:0304', '1.2.3.4'],
+  ['2001:DB8::1', '2001:db8:0:0::/64'],
+  ['2001:db8:0:0:ffff::', '2001:db8:0:0::/64'],
+  ['2001:0db8:0000:0000:0001:2:3:4', '2001:db8:0:0::/64'],
+  ['2001:db8::1.2.3.4', '2001:db8:0:0::/64'],
+  ['2001:db8:0:1::1', '2001:db8:0:1::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+] as const)('one client has one name: %s is %s', (form, client) => {
+  expect(clientAddress(form, '', 0)).toBe(client);
 });

@@ -1,10 +1,12 @@
 // Tests what both HTTP engines promise, byte by byte on connections of their own: the same statuses, nothing
-// read as a request behind a refusal, and nothing kept for a client that does not read.
+// read as a request behind a refusal, also where two readers could see a body end at different places
+// (docs/contract.md 7.4), and nothing kept for a client that does not read.
 
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFailure } from '../../../src/contract/failure.ts';
-import { failureReply, jsonReply } from '../../../src/http/transport/reply.ts';
+import type { RequestHandler } from '../../../src/http/transport/http-app.ts';
+import { failureReply, jsonReply, type Reply } from '../../../src/http/transport/reply.ts';
 import { Traffic } from '../../../src/http/transport/request-observation.ts';
 import { createRouter, type Route } from '../../../src/http/transport/router.ts';
 import { ConnectionLimit, type Server, startServer } from '../../../src/http/transport/server.ts';
@@ -17,6 +19,7 @@ import { Dialogue } from '../../support/dialogue.ts';
 import { eventually } from '../../support/eventually.ts';
 import { httpEngines } from '../../support/http-engines.ts';
 
+const PLACE = { host: '127.0.0.1', port: 0, isPortShared: false };
 const CONNECTIONS_MAX = 50;
 const LARGE = Buffer.alloc(3_000_000, 'x');
 const NEXT = 'GET /u/next HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -41,7 +44,7 @@ const KEPT: readonly Case[] = [
   ['an upgrade', get('/u/a', 'Connection: Upgrade', 'Upgrade: websocket'), [200]],
   ['an unknown expectation', post('null', 'Content-Length: 4', 'Expect: x'), [200]],
   ['a body', post('null', 'Content-Length: 4'), [200]],
-  ['a body in chunks', post('4\r\nnull\r\n0\r\n\r\n', chunked), [200]],
+  ['a body in chunks', post('4\r\nnull\r\n0\r\n\r\n', 'Transfer-Encoding: Chunked'), [200]],
   ['a POST without a body', post('', 'Content-Length: 0'), [200]],
   ['a POST without a length', post(''), [200]],
   ['a GET with a body', `${get('/u/a', 'Content-Length: 4')}null${NEXT}`, [200, 200]],
@@ -56,6 +59,11 @@ const ENDED: readonly Case[] = [
   ['a path of 70 KB', get(`/u/${'a'.repeat(70_000)}`), [431]],
   ['3000 headers', get('/u/a', ...Array.from({ length: 3000 }, (_, n) => `A${n}: 1`)), [431]],
   ['two lengths', post(`null${NEXT}`, 'Content-Length: 4', 'Content-Length: 40'), [400]],
+  ['two equal lengths', post(`null${NEXT}`, 'Content-Length: 4', 'Content-Length: 4'), [400]],
+  ['an empty length', post(NEXT, 'Content-Length:'), [400]],
+  ['a coding that is none', post(`0\r\n\r\n${NEXT}`, 'Transfer-Encoding: identity'), [400]],
+  ['a coding twice', post(`0\r\n\r\n${NEXT}`, 'Transfer-Encoding: x', chunked), [400]],
+  ['an empty coding', post(`null${NEXT}`, 'Transfer-Encoding:', 'Content-Length: 4'), [400]],
   ['a length and chunks', post(`0\r\n\r\n${NEXT}`, 'Content-Length: 4', chunked), [400]],
   ['chunks and a length', post(`0\r\n\r\n${NEXT}`, chunked, 'Content-Length: 4'), [400]],
   ['an unknown coding', post(`0\r\n\r\n${NEXT}`, 'Transfer-Encoding: gzip, chunked'), [400]],
@@ -89,60 +97,48 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
   const log = createLog('silent');
 
   beforeAll(async () => {
+    const echo: Route['handler'] = async ({ body }) => {
+      const received = await body;
+      if (isFailure(received)) return failureReply(received);
+      return jsonReply(200, { body: received.toString() });
+    };
+    const waits = () =>
+      new Promise<Reply>((resolve) => {
+        release = () => resolve(jsonReply(200, 'late'));
+      });
+    const events: NonNullable<Reply['events']> = (sink) => {
+      sink.send('first', 1);
+      return () => {
+        aborts += 1;
+      };
+    };
     const routes: Route[] = [
-      {
-        method: 'POST',
-        path: '/echo',
-        handler: async ({ body }) => {
-          const received = await body;
-          return isFailure(received)
-            ? failureReply(received)
-            : jsonReply(200, { body: received.toString() });
-        },
-      },
+      { method: 'POST', path: '/echo', handler: echo },
       { method: 'GET', path: '/large', handler: () => ({ status: 200, body: LARGE }) },
-      {
-        method: 'GET',
-        path: '/waits',
-        handler: () =>
-          new Promise((resolve) => {
-            release = () => resolve(jsonReply(200, 'late'));
-          }),
-      },
-      {
-        method: 'GET',
-        path: '/feed',
-        handler: () => ({
-          status: 200,
-          events: (sink) => {
-            sink.send('first', 1);
-            return () => {
-              aborts += 1;
-            };
-          },
-        }),
-      },
+      { method: 'GET', path: '/waits', handler: waits },
+      { method: 'GET', path: '/feed', handler: () => ({ status: 200, events }) },
     ];
-    const limit = new ConnectionLimit({
-      connectionsMax: CONNECTIONS_MAX,
-      connections,
-      log: new RareLog(log),
-    });
+    const limits = { connectionsMax: CONNECTIONS_MAX, connections, log: new RareLog(log) };
+    const get: RequestHandler = (res, req) =>
+      writeReply(res, jsonReply(200, req.getUrl()), false, false);
+    const head: RequestHandler = (res, req) =>
+      writeReply(res, jsonReply(200, req.getUrl()), true, false);
     server = await startServer({
-      engine,
-      ...{ host: '127.0.0.1', port: 0, isPortShared: false, connectionLimit: limit },
-      direct: {
-        '/u': {
-          get: (res, req) => writeReply(res, jsonReply(200, req.getUrl()), false, false),
-          head: (res, req) => writeReply(res, jsonReply(200, req.getUrl()), true, false),
-        },
-      },
+      ...{ engine, ...PLACE, connectionLimit: new ConnectionLimit(limits) },
+      direct: { '/u': { get, head } },
       router: createRouter(routes, new Traffic(log, new Metrics())),
     });
   });
   afterAll(() => server?.close());
 
   const dial = () => new Dialogue(server.port);
+  /** Asks on a connection of its own, which is answered. */
+  const askOther = async () => {
+    const other = dial();
+    other.socket.write(NEXT);
+    await eventually('an answer', () => other.statuses.length === 1);
+    other.socket.destroy();
+  };
 
   it.each(KEPT)('%s is answered, and another request after it', async (_, bytes, statuses) => {
     const client = dial();
@@ -183,10 +179,7 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
     const flood = get(`/u/${'a'.repeat(900)}`).repeat(500);
     await eventually('all are cut off', async () => {
       for (const { socket } of clients) if (!socket.destroyed) socket.write(flood);
-      const other = dial();
-      other.socket.write(NEXT);
-      await eventually('an answer', () => other.statuses.length === 1);
-      other.socket.destroy();
+      await askOther();
       return clients.every(({ socket }) => socket.closed || socket.errored !== null);
     });
   });
@@ -197,10 +190,7 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
       client.socket.write(get(path));
       if (path !== '/waits') await once(client.socket, 'data');
       client.socket.destroy();
-      const other = dial();
-      other.socket.write(NEXT);
-      await eventually('an answer', () => other.statuses.length === 1);
-      other.socket.destroy();
+      await askOther();
     }
     release();
     await eventually('the feed is stopped', () => aborts === 1);
@@ -219,8 +209,7 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
 
   it('a server that accepts no more serves the connections that are open', async () => {
     const other = await startServer({
-      engine,
-      ...{ host: '127.0.0.1', port: 0, isPortShared: false, direct: {} },
+      ...{ engine, ...PLACE, direct: {} },
       router: (res) => writeReply(res, jsonReply(200, 'here'), false, false),
     });
     const client = new Dialogue(other.port);
