@@ -42,13 +42,10 @@ describe('an unavailable store', () => {
     expect(error.detail).toBe('connect ECONNREFUSED 10.0.0.7:5432');
   });
 
-  it('is not blamed for a wait in this process', () => {
-    const error = new Overloaded('200 calls wait for their turn');
-    expect(error.store).toBe('process');
-    expect(error.message).toBe('this process is busy: 200 calls wait for their turn');
-  });
-
-  it('is full when its disk or memory is', () => {
+  it('is not blamed for a wait in this process, and is full when its disk or memory is', () => {
+    const message = 'this process is busy: 200 calls wait for their turn';
+    const busy = new Overloaded('200 calls wait for their turn');
+    expect(busy).toMatchObject({ store: 'process', message });
     expect([fault('x', '53100'), fault('OOM x'), fault('MISCONF x')].every(isFull)).toBe(true);
     expect([fault('x', '28P01'), 'full', undefined].some(isFull)).toBe(false);
   });

@@ -305,7 +305,11 @@ describe('targeting that could mislead is refused when it is set', () => {
 });
 
 describe('what is right is kept as it was given', () => {
-  it('the longest address, the largest size, the most artifacts, the longest notes', () => {
+  it('the longest version, address and notes, the largest size, the most artifacts, each share', () => {
+    expectKept('publish', { version: `1.0.0-${'a'.repeat(58)}` });
+    for (const call of ['publish', 'control'] as const) {
+      for (const rollout of [0, 1, 60, 100]) expectKept(call, { rollout });
+    }
     const plain = [
       'https://a.example/b?c=d&e=%20#f',
       'http://a.example',
@@ -320,14 +324,6 @@ describe('what is right is kept as it was given', () => {
     const artifacts = Array.from({ length: 200 }, (_, index) => ({ platform: `p${index}` }));
     expectKept('publish', { artifacts });
     for (const notes of LONGEST_NOTES) expectKept('publish', { notes });
-  });
-
-  it('a version of 64 characters, and each share from 0 to 100', () => {
-    expectKept('publish', { version: `1.0.0-${'a'.repeat(58)}` });
-    for (const rollout of [0, 1, 60, 100]) {
-      expectKept('publish', { rollout });
-      expectKept('control', { rollout });
-    }
   });
 
   it('what is left out is empty: notes, artifacts and targeting', () => {

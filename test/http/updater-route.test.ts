@@ -1,6 +1,6 @@
 // Tests the route that serves every updater, for each way in which an updater may be described.
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fail } from '../../src/contract/failure.ts';
 import { type Candidate, candidatesBy } from '../../src/domain/decision/catalog.ts';
 import type { Plan } from '../../src/domain/decision/plan.ts';
@@ -66,27 +66,18 @@ it('an offer is the document; no cache may keep it unless the updater is conditi
   expect(other).toMatchObject({ status: 200, body: Buffer.from('1.0.0') });
 });
 
-describe('nothing to offer', () => {
-  it('is 204 where the protocol says it without a document', () => {
-    const [reply] = replies({ nothing: 'no-content' }, undefined);
-    const lines = ['204 No Content', 'Keep-Alive: timeout=8', 'Cache-Control: no-store'];
-    expect(reply).toEqual({
-      status: 204,
-      head: { kept: lines.join('\r\n'), last: lines.toSpliced(1, 1).join('\r\n') },
-    });
-  });
-
-  it('is a refusal where the description names one', () => {
-    const [reply] = replies({ nothing: fail('noReleaseOffered') }, undefined);
-    expect(reply).toMatchObject({ status: 404 });
-    expect(String(reply?.body)).toBe('{"error":"No release offered"}');
-  });
-
-  it('is a document where the protocol has one for it, conditional like the others', () => {
-    const nothing = ({ catalog: { snapshot } }: Plan) => Buffer.from(`none on ${snapshot.channel}`);
-    const [fresh] = replies({ nothing }, undefined);
-    expect(fresh).toMatchObject({ status: 200, body: Buffer.from('none on stable') });
-    const [conditional] = replies({ nothing, isConditional: true }, undefined) as [Reply];
-    expect(headersOf(conditional)).toMatch(/ETag: "/);
-  });
+it('nothing to offer is 204, a refusal or a document, as the description has it', () => {
+  const [empty] = replies({ nothing: 'no-content' }, undefined);
+  const lines = ['204 No Content', 'Keep-Alive: timeout=8', 'Cache-Control: no-store'];
+  const head = { kept: lines.join('\r\n'), last: lines.toSpliced(1, 1).join('\r\n') };
+  expect(empty).toEqual({ status: 204, head });
+  const [refusal] = replies({ nothing: fail('noReleaseOffered') }, undefined);
+  expect(refusal).toMatchObject({ status: 404 });
+  expect(String(refusal?.body)).toBe('{"error":"No release offered"}');
+  const nothing = ({ catalog: { snapshot } }: Plan) => Buffer.from(`none on ${snapshot.channel}`);
+  const [fresh] = replies({ nothing }, undefined);
+  expect(fresh).toMatchObject({ status: 200, body: Buffer.from('none on stable') });
+  // It is conditional like the others.
+  const [conditional] = replies({ nothing, isConditional: true }, undefined) as [Reply];
+  expect(headersOf(conditional)).toMatch(/ETag: "/);
 });

@@ -76,12 +76,10 @@ describe('a check that waits', () => {
     const admitted = begin({ now: () => DECISION }, true);
     admitted.waiting.settled?.answered(ADMITTED);
     expect([admitted.called, admitted.statuses]).toEqual([[], ['204']]);
-  });
-
-  it('above the limit is 429, and nothing is decided', () => {
-    const { statuses, called, waiting } = begin({}, true);
-    waiting.settled?.answered(7);
-    expect([called, statuses]).toEqual([[], ['429']]);
+    // Above the limit it is 429, and nothing is decided.
+    const limited = begin({}, true);
+    limited.waiting.settled?.answered(7);
+    expect([limited.called, limited.statuses]).toEqual([[], ['429']]);
   });
 
   it('for more than the note goes on to `later`, which learns what became of the note', async () => {
@@ -154,7 +152,6 @@ describe('a check that waits', () => {
     const { statuses, waiting, leave, inFlight } = begin();
     leave();
     waiting.noted?.answered(true);
-    expect(statuses).toEqual([]);
-    expect(await inFlight()).toBe(false);
+    expect([statuses, await inFlight()]).toEqual([[], false]);
   });
 });

@@ -161,12 +161,10 @@ describe('release publish', () => {
     const words = `^sluice: no API key: set SLUICE_KEY; ${address}; --url-base is missing: `;
     await shell.expectEnd(args, 1, new RegExp(words), env);
     await shell.expectEnd(args, 2, '--url-base is missing: the files would have no address');
-  });
-
-  it('no service is one line that names its address (Command line)', async () => {
+    // A service that is not there is one line that names its address.
     const SLUICE_URL = `http://127.0.0.1:${await freePort()}`;
-    const words = `cannot reach the service at ${SLUICE_URL}`;
-    await shell.expectEnd(shell.publish([file()]), 1, words, { SLUICE_URL });
+    const away = `cannot reach the service at ${SLUICE_URL}`;
+    await shell.expectEnd(shell.publish([file()]), 1, away, { SLUICE_URL });
   });
 
   describe('with an update file', () => {
