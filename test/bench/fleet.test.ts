@@ -73,13 +73,13 @@ describe('a played fleet', () => {
   let close: (() => void) | undefined;
   afterEach(() => close?.());
 
-  /** Plays 100 devices for two seconds, in which each asks every 0.3 s while it is awake. */
+  /** Plays 100 devices for five seconds, in which each asks every 0.3 s while it is awake. */
   async function played(listener: RequestListener): Promise<FleetProgress[]> {
     const server = await loopbackServer(listener);
     close = server.close;
     const told: FleetProgress[] = [];
     const options = {
-      ...{ port: server.port, devices: 100, speed: 1000, warmupSeconds: 0.3, seconds: 2, steps: 2 },
+      ...{ port: server.port, devices: 100, speed: 1000, warmupSeconds: 0.3, seconds: 5, steps: 2 },
       ...{ paths: ['/u/a/stable/linux/x86_64'], versions: ['1.0.0'], watched: '1.1.0' },
     };
     await playFleet(options, (progress) => told.push(progress));
