@@ -1,17 +1,23 @@
 // Plans, releases and figures for the tests of rollout plans.
 
 import { isFailure } from '../../../src/contract/failure.ts';
-import type { PlanGuards } from '../../../src/contract/rollout-plan.ts';
-import type { PlanEvidence } from '../../../src/domain/rollout/drive-plan.ts';
-import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
-import type {
-  PlanDefinition,
-  PlannedRelease,
-  PlanState,
-  PlanTime,
+import type { PlanAction, PlanGuards } from '../../../src/contract/rollout-plan.ts';
+import {
+  drivePlan,
+  type PlanAct,
+  type PlanEvidence,
+} from '../../../src/domain/rollout/drive-plan.ts';
+import { followRelease } from '../../../src/domain/rollout/follow-release.ts';
+import { judgeHealth, USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
+import {
+  nextAtMs,
+  type PlanDefinition,
+  type PlannedRelease,
+  type PlanState,
+  type PlanTime,
 } from '../../../src/domain/rollout/plan-state.ts';
 import { NO_SIGNALS, type SignalCounts } from '../../../src/domain/rollout/signal-counts.ts';
-import { newPlan } from '../../../src/domain/rollout/steer-plan.ts';
+import { newPlan, steerPlan } from '../../../src/domain/rollout/steer-plan.ts';
 
 export const MINUTE_MS = 60_000;
 /** Time of the ledger when the counted time was 0. */
@@ -72,4 +78,62 @@ export function seen(time: PlanTime, counts: Partial<SignalCounts> = {}): PlanEv
 /** Figures of a release that reached nobody yet. */
 export function unseen(time: PlanTime, counts: Partial<SignalCounts> = {}): PlanEvidence {
   return { counts: { ...NO_SIGNALS, ...counts }, seenUpToMs: time.countedMs };
+}
+
+/** A plan that a test plays: what is done to it changes it and its release, as in a ledger. */
+export class PlayedPlan {
+  state: PlanState;
+  release: PlannedRelease;
+
+  constructor(text: string, parts: Partial<PlanDefinition> = {}, release = LIVE) {
+    this.release = release;
+    this.state = planOf(text, release, parts);
+  }
+
+  /** Drives the plan, and returns what that does to the release. */
+  drive(when: number | PlanTime, evidence?: PlanEvidence): PlanAct | undefined {
+    const { state, act } = drivePlan(this.state, this.release, timeOf(when), evidence);
+    this.state = state;
+    if (act?.kind === 'raise') this.release = { ...this.release, rolloutPct: act.rollout };
+    if (act?.kind === 'pause') this.release = { ...this.release, status: 'paused' };
+    return act;
+  }
+
+  /** Drives it with figures of this moment: those of a good release but for these. */
+  check(when: number | PlanTime, counts: Partial<SignalCounts> = {}): PlanAct | undefined {
+    return this.drive(when, seen(timeOf(when), counts));
+  }
+
+  /** Does what a person does; returns the refusal, if that is the answer. */
+  steer(action: PlanAction, minutes: number, counts?: Partial<SignalCounts>): string | undefined {
+    const judged =
+      counts && judgeHealth(seen(at(0), counts).counts, { ...this.state, isOffered: true });
+    const outcome = steerPlan(this.state, action, this.release, at(minutes), judged);
+    if (isFailure(outcome)) return outcome.message;
+    this.state = outcome;
+    return undefined;
+  }
+
+  /** Changes how its release is served, which the plan follows. */
+  serve(change: Partial<PlannedRelease>, minutes: number): void {
+    const after = { ...this.release, ...change };
+    this.state = followRelease(this.state, this.release, after, at(minutes));
+    this.release = after;
+  }
+
+  nextAt(when: number | PlanTime): number | null {
+    return nextAtMs(this.state, timeOf(when));
+  }
+}
+
+/** A played plan whose first step began at minute 0, when nobody had the release yet. */
+export function begun(text: string, parts: Partial<PlanDefinition> = {}): PlayedPlan {
+  const plan = new PlayedPlan(text, parts);
+  if (plan.drive(0, unseen(at(0)))?.kind !== 'raise')
+    throw new Error('The first step did not begin');
+  return plan;
+}
+
+function timeOf(when: number | PlanTime): PlanTime {
+  return typeof when === 'number' ? at(when) : when;
 }

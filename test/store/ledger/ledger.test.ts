@@ -26,8 +26,7 @@ import { describeFleetReads } from './fleet-reads-contract.ts';
 import { describeFleetSweep } from './fleet-sweep-contract.ts';
 import { describeFleetTime } from './fleet-time-contract.ts';
 import { describeFollowing } from './following-contract.ts';
-import { describeGuardNetworks } from './guard-network-contract.ts';
-import { describeGuardTrips } from './guard-trip-contract.ts';
+import { describeGuards } from './guard-contract.ts';
 import { describeIdempotency } from './idempotency-contract.ts';
 import { describeIdentities } from './identity-contract.ts';
 import { describeLabels } from './labels-contract.ts';
@@ -114,8 +113,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
   {
     signals: describeSignals,
     'failure breakdown': describeFailureBreakdown,
-    'guard trips': describeGuardTrips,
-    'networks of guards': describeGuardNetworks,
+    guards: describeGuards,
   },
 ];
 

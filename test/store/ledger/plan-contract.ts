@@ -1,88 +1,35 @@
-// Rules of rollout plans in the ledger (docs/contract.md 27).
+// Rules of rollout plans that the ledger's transactions carry (docs/contract.md 27). What a plan does when is
+// tested in test/domain/rollout.
 
 import { describe, expect, test } from 'vitest';
-import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
-import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import {
   createTenant,
   expectValue,
-  newRelease,
   OPERATOR,
   PUBLISHER,
+  readAudit,
   serve,
-  type TestTenant,
 } from './ledger-fixture.ts';
+import { CAUGHT_UP, type Place, planHands } from './plan-hands.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-/** Counted time of which all check-ins are recorded: a record that is always caught up. */
-const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
+const LONG_AGO = '2020-01-01T00:00:00Z';
 
 export function describePlans({ database, ledger }: LedgerUnderTest): void {
   describe('rollout plans', () => {
-    type Given = {
-      readonly plan?: PlanDefinition;
-      readonly status?: 'published' | 'paused';
-      readonly rolloutPct?: number;
-    };
-
-    /** Publishes 1.0.0 on a channel of its own. */
-    async function published({ plan, status = 'published', rolloutPct = 0 }: Given = {}) {
-      const tenant = await createTenant(ledger);
-      const release = newRelease(tenant, '1.0.0', { status, rolloutPct, plan });
-      const { value } = expectValue(
-        await ledger.publishRelease({
-          scope: tenant.organizationId,
-          input: release,
-          actor: PUBLISHER,
-        }),
-      );
-      return { tenant, id: value.id, name: nameOf(tenant), scope: tenant.organizationId };
-    }
-
-    type Place = Awaited<ReturnType<typeof published>>;
-
-    async function planned(steps: string, given: Given = {}, parts: Partial<PlanDefinition> = {}) {
-      const place = await published(given);
-      const plan = definition(steps, parts);
-      const made = await ledger.createPlan({
-        scope: place.scope,
-        input: { ...place.name, definition: plan },
-        actor: PUBLISHER,
-      });
-      return { ...place, plan: expectValue(made).value };
-    }
-
-    async function drive({ name: release }: Place, { id }: RolloutPlan, seen = CAUGHT_UP) {
-      return expectValue(await ledger.drivePlan({ id, ...release }, seen)).value;
-    }
-
-    async function read({ scope, name: release }: Place) {
-      return expectValue(await ledger.readPlan(scope, release));
-    }
+    const { published, planned, create, steer, drive, read, pass, take } = planHands({
+      ...{ ledger, database },
+    });
 
     async function auditOf({ tenant }: Place) {
-      const page = await ledger.listAudit(tenant.organizationId, { limit: 100 });
-      return [...expectValue(page).entries].reverse();
-    }
-
-    /** Lets the waits of all plans be over. */
-    async function pass(minutes: number): Promise<void> {
-      await database.query('UPDATE plan_clock SET counted_ms = counted_ms + $1', [
-        minutes * 60_000,
-      ]);
-    }
-
-    function isToDrive({ id }: RolloutPlan): Promise<boolean> {
-      return ledger
-        .listPlansToDrive(15_000, 1000)
-        .then((found) => found.some((one) => one.id === id));
+      return [...(await readAudit(ledger, tenant))].reverse();
     }
 
     test('a plan is stored with its audit entry and read as it was made (§27.1)', async () => {
       const guards = { ...USUAL_GUARDS, failedPercent: 2.5 };
-      const place = await planned('10:60 100:0', {}, { guards, onTrip: 'hold' });
+      const place = await planned('10:60 100:0', { guards, onTrip: 'hold' });
       const { plan } = await read(place);
       expect(plan).toEqual({ ...place.plan, nextAt: plan.nextAt });
       expect(plan).toMatchObject({
@@ -95,8 +42,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         createdBy: 'account:publisher@example.com',
       });
       expect(plan.id).toMatch(/^pln_/);
-      const entry = (await auditOf(place)).at(-1);
-      expect(entry).toMatchObject({
+      expect((await auditOf(place)).at(-1)).toMatchObject({
         ...{ action: 'plan.create', actor: 'account:publisher@example.com', before: null },
         subject: `${place.tenant.app}/stable@1.0.0`,
       });
@@ -104,63 +50,35 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
 
     test('a release has one open plan, and another one after it (§27.1)', async () => {
       const place = await planned('10:60');
-      const again = () =>
-        ledger.createPlan({
-          scope: place.scope,
-          input: { ...place.name, definition: definition('20:60') },
-          actor: PUBLISHER,
-        });
-      expect(await again()).toMatchObject({ failure: 'planRefused' });
-      expectValue(
-        await ledger.steerPlan({
-          scope: place.scope,
-          input: { ...place.name, action: 'cancel' },
-          actor: PUBLISHER,
-        }),
-      );
-      const second = expectValue(await again()).value;
+      expect(await create(place, '20:60')).toMatchObject({ failure: 'planRefused' });
+      expectValue(await steer(place, 'cancel'));
+      const second = expectValue(await create(place, '20:60')).value;
       expect((await read(place)).plan.id).toBe(second.id);
     });
 
     test('unknown names and tenants are refused as unknown (§27.1)', async () => {
-      const place = await published();
-      const other = await createTenant(ledger);
-      const plan = definition('10:60');
-      const create = (scope: string, parts: object) =>
-        ledger.createPlan({
-          scope,
-          input: { ...place.name, ...parts, definition: plan },
-          actor: PUBLISHER,
-        });
-      expect(await create(other.organizationId, {})).toMatchObject({ failure: 'unknownApp' });
-      expect(await create(place.scope, { channel: 'x' })).toMatchObject({
-        failure: 'unknownChannel',
-      });
-      expect(await create(place.scope, { canonicalVersion: '9.9.9' })).toMatchObject({
-        failure: 'unknownRelease',
-      });
-      expect(await ledger.readPlan(place.scope, place.name)).toMatchObject({
-        failure: 'unknownPlan',
-      });
-      expect(
-        await ledger.steerPlan({
-          scope: place.scope,
-          input: { ...place.name, action: 'hold' },
-          actor: PUBLISHER,
-        }),
-      ).toMatchObject({
-        failure: 'unknownPlan',
-      });
+      const { scope, name, ...place } = await published();
+      const { organizationId: other } = await createTenant(ledger);
+      for (const [of, failure] of [
+        [{ scope: other, name }, 'unknownApp'],
+        [{ scope, name: { ...name, channel: 'x' } }, 'unknownChannel'],
+        [{ scope, name: { ...name, canonicalVersion: '9.9.9' } }, 'unknownRelease'],
+      ] as const) {
+        expect(await create(of, '10:60')).toMatchObject({ failure });
+      }
+      const unknown = { failure: 'unknownPlan' };
+      expect(await ledger.readPlan(scope, name)).toMatchObject(unknown);
+      expect(await steer({ ...place, scope, name }, 'hold')).toMatchObject(unknown);
     });
 
     test('a step raises the rollout once, audited as the plan, however often it is driven (§27.2)', async () => {
       const place = await planned('10:60 50:60');
-      expect(await isToDrive(place.plan)).toBe(true);
-      const drives = Array.from({ length: 8 }, () => drive(place, place.plan));
+      expect(await take(place)).toHaveLength(1);
+      const drives = Array.from({ length: 8 }, () => drive(place));
       for (const plan of await Promise.all(drives)) expect(plan.step).toBe(0);
-      expect(await isToDrive(place.plan)).toBe(false);
+      expect(await take(place)).toEqual([]);
       await pass(61);
-      await Promise.all(Array.from({ length: 8 }, () => drive(place, place.plan)));
+      await Promise.all(Array.from({ length: 8 }, () => drive(place)));
       const { plan } = await read(place);
       expect(plan.step).toBe(1);
       const served = (await auditOf(place)).filter(({ action }) => action === 'release.serve');
@@ -169,297 +87,155 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
         [`plan:${plan.id}`, expect.objectContaining({ rolloutPct: 50 }), 'Step 2 of 2'],
       ]);
       await pass(61);
-      expect(await isToDrive(plan)).toBe(true);
-      expect((await drive(place, plan)).status).toBe('completed');
-      expect(await ledger.drivePlan({ id: plan.id, ...place.name }, CAUGHT_UP)).toMatchObject({
-        failure: 'unknownPlan',
-      });
+      expect(await take(place)).toHaveLength(1);
+      expect((await drive(place)).status).toBe('completed');
+      const again = await ledger.drivePlan({ id: plan.id, ...place.name }, CAUGHT_UP);
+      expect(again).toMatchObject({ failure: 'unknownPlan' });
     });
 
     test('time without the ledger counts 5 s at most, and a clock that goes back none (§27.2)', async () => {
-      const shift = (seconds: number) =>
-        database.query(
+      const countedAfter = async (seconds: number) => {
+        await database.query(
           `UPDATE plan_clock SET read_at = clock_timestamp() + $1 * interval '1 second'`,
           [seconds],
         );
-      const before = await ledger.beginPlanTurn(undefined);
-      await shift(-3600);
-      const after = await ledger.beginPlanTurn(undefined);
-      expect(after.countedMs - before.countedMs).toBeLessThanOrEqual(6000);
-      expect(after.countedMs - before.countedMs).toBeGreaterThanOrEqual(5000);
-      await shift(3600);
-      const back = await ledger.beginPlanTurn(undefined);
-      expect(back.countedMs - after.countedMs).toBeLessThanOrEqual(1000);
-      expect(back.countedMs).toBeGreaterThanOrEqual(after.countedMs);
+        return (await ledger.beginPlanTurn(undefined)).countedMs;
+      };
+      const { countedMs } = await ledger.beginPlanTurn(undefined);
+      const after = await countedAfter(-3600);
+      expect(after - countedMs).toBeLessThanOrEqual(6000);
+      expect(after - countedMs).toBeGreaterThanOrEqual(5000);
+      const back = await countedAfter(3600);
+      expect(back - after).toBeLessThanOrEqual(1000);
+      expect(back).toBeGreaterThanOrEqual(after);
     });
 
-    test('a release born under a plan begins at 0 %, whatever the channel says (§27.8)', async () => {
-      const place = await published({ plan: definition('10:60'), rolloutPct: 100 });
-      const owned = expectValue(await ledger.readOwnedRelease(place.scope, place.id));
+    test('a release born under a plan, or first published under one, begins at 0 % (§27.3, §27.8)', async () => {
+      const born = await published({ plan: definition('10:60'), rolloutPct: 100 });
+      const owned = expectValue(await ledger.readOwnedRelease(born.scope, born.id));
       expect(owned.release.rolloutPct).toBe(0);
-      const { plan } = await read(place);
-      expect(plan.status).toBe('running');
-      expect((await drive(place, plan)).step).toBe(0);
-    });
+      const { plan } = await read(born);
+      expect((await drive({ ...born, plan })).step).toBe(0);
 
-    test('a release never published waits at 0 % and starts when it is published (§27.3)', async () => {
-      const place = await planned('10:60', { status: 'paused', rolloutPct: 100 });
-      expect(place.plan.status).toBe('scheduled');
-      expect(await isToDrive(place.plan)).toBe(false);
+      const place = await planned('10:60', {}, { status: 'paused', rolloutPct: 100 });
+      expect([place.plan.status, await take(place)]).toEqual(['scheduled', []]);
       await serve(ledger, place.tenant, '1.0.0', { rollout: 70 });
       const served = await serve(ledger, place.tenant, '1.0.0', { status: 'published' });
       expect(expectValue(served).value.rolloutPct).toBe(0);
-      expect(await isToDrive(place.plan)).toBe(true);
-      expect((await drive(place, place.plan)).step).toBe(0);
+      expect(await take(place)).toHaveLength(1);
+      expect((await drive(place)).step).toBe(0);
     });
 
     test('pausing by somebody holds the plan in the same transaction (§27.3)', async () => {
       const place = await planned('10:60 50:60');
-      await drive(place, place.plan);
+      await drive(place);
       expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'paused' }));
       expect((await read(place)).plan).toMatchObject({
         ...{ status: 'held', reason: 'The release was paused', nextAt: null },
       });
-      const resume = () =>
-        ledger.steerPlan({
-          scope: place.scope,
-          input: { ...place.name, action: 'resume' },
-          actor: PUBLISHER,
-        });
-      expect(await resume()).toMatchObject({ failure: 'planRefused' });
+      expect(await steer(place, 'resume')).toMatchObject({ failure: 'planRefused' });
       expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'published' }));
       expect((await read(place)).plan.status).toBe('held');
-      expect(expectValue(await resume()).value.status).toBe('running');
+      expect(expectValue(await steer(place, 'resume')).value.status).toBe('running');
     });
 
-    test.each(['rolled_back', 'deprecated'] as const)(
-      '%s cancels the plan (§27.3)',
-      async (status) => {
-        const place = await planned('10:60 50:60');
-        expectValue(await serve(ledger, place.tenant, '1.0.0', { status }));
-        expect((await read(place)).plan.status).toBe('cancelled');
-        const again = ledger.createPlan({
-          scope: place.scope,
-          input: { ...place.name, definition: definition('20:60') },
-          actor: PUBLISHER,
-        });
-        expect(await again).toMatchObject({ failure: 'planRefused' });
-      },
-    );
+    test('rolling the release back, or withdrawing it, cancels the plan (§27.3)', async () => {
+      const back = await planned('10:60 50:60');
+      expectValue(await serve(ledger, back.tenant, '1.0.0', { status: 'rolled_back' }));
+      expect((await read(back)).plan.status).toBe('cancelled');
+      expect(await create(back, '20:60')).toMatchObject({ failure: 'planRefused' });
 
-    test('withdrawing the release cancels its plan (§27.8)', async () => {
-      const place = await planned('10:60', { status: 'paused' });
-      const withdrawn = await ledger.withdrawRelease({
-        scope: place.scope,
-        input: place.name,
-        actor: PUBLISHER,
-      });
-      expectValue(withdrawn);
-      const [row] = await database.query<{ status: string }>(
-        'SELECT status FROM rollout_plans WHERE id = $1',
-        [place.plan.id],
-      );
-      expect(row).toEqual({ status: 'cancelled' });
-      expect((await auditOf(place)).map(({ action }) => action).slice(-2)).toEqual([
+      const gone = await planned('10:60', {}, { status: 'paused' });
+      const { scope, name } = gone;
+      expectValue(await ledger.withdrawRelease({ scope, input: name, actor: PUBLISHER }));
+      const stored = 'SELECT status FROM rollout_plans WHERE id = $1';
+      expect(await database.query(stored, [gone.plan.id])).toEqual([{ status: 'cancelled' }]);
+      expect((await auditOf(gone)).map(({ action }) => action).slice(-2)).toEqual([
         ...['plan.cancel', 'release.withdraw'],
       ]);
     });
 
     test('what somebody asks of a plan is audited with the reason (§27.3)', async () => {
       const place = await planned('10:60 50:60');
-      for (const action of ['hold', 'resume', 'advance', 'cancel'] as const) {
-        const { scope, name: release } = place;
-        expectValue(
-          await ledger.steerPlan({
-            scope,
-            input: { ...release, action },
-            actor: OPERATOR,
-            reason: `why ${action}`,
-          }),
-        );
+      const actions = ['hold', 'resume', 'advance', 'cancel'] as const;
+      for (const action of actions) {
+        expectValue(await steer(place, action, `why ${action}`, OPERATOR));
       }
       const entries = (await auditOf(place)).slice(-4);
-      expect(entries.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
-        ['plan.hold', 'admin-token', 'why hold'],
-        ['plan.resume', 'admin-token', 'why resume'],
-        ['plan.advance', 'admin-token', 'why advance'],
-        ['plan.cancel', 'admin-token', 'why cancel'],
-      ]);
+      expect(entries.map(({ action, actor, reason }) => [action, actor, reason])).toEqual(
+        actions.map((action) => [`plan.${action}`, 'admin-token', `why ${action}`]),
+      );
       expect((await read(place)).plan.reason).toBe('Cancelled');
     });
 
-    describe('signals (§27.6)', () => {
-      type Signals = readonly {
-        readonly kind: string;
-        readonly devices: number;
-        readonly known?: number;
-        readonly pushed?: number;
-        readonly part?: number;
-      }[];
-
-      async function note({ id }: Place, signals: Signals): Promise<void> {
-        for (const signal of signals) {
-          const { kind, devices, known = 43_200, pushed = -1, part = 0 } = signal;
-          await database.query(
-            `INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
-             VALUES ($1, $2, $3, $4, $5, now(), $6)`,
-            [id, kind, part, known, pushed, devices],
-          );
-        }
-      }
-
-      async function health({ scope, name: release }: Place, knownForMinutes?: number) {
-        return expectValue(await ledger.readHealth(scope, release, knownForMinutes));
-      }
-
-      test('add up the rows of all parts', async () => {
-        const place = await published();
-        await note(place, [
-          ...[0, 1, 2].map((part) => ({ kind: 'offered', devices: 100, part })),
-          ...[0, 1].map((part) => ({ kind: 'installed', devices: 100, part })),
-          { kind: 'reverted', devices: 10 },
-        ]);
-        expect(await health(place)).toMatchObject({
-          ...{ offered: 300, installed: 200, reverted: 10, stuck: 0, silent: 0, failed: 0 },
-          rates: { reverted: { percent: 5 } },
-          verdict: 'too early',
-        });
-      });
-
-      test('count devices that were known for long enough, or reported so', async () => {
-        const place = await published();
-        await note(place, [
-          { kind: 'offered', devices: 1, known: 0 },
-          { kind: 'offered', devices: 2, known: 60 },
-          { kind: 'offered', devices: 4, known: 1440, pushed: 0 },
-        ]);
-        expect((await health(place)).offered).toBe(4);
-        expect((await health(place, 60)).offered).toBe(6);
-        expect((await health(place, 0)).offered).toBe(7);
-        const guards = { ...USUAL_GUARDS, knownForMinutes: 0, source: 'push' as const };
-        const plan = definition('10:60', { guards });
-        expectValue(
-          await ledger.createPlan({
-            scope: place.scope,
-            input: { ...place.name, definition: plan },
-            actor: PUBLISHER,
-          }),
+    test('signals add up the rows of all parts, of devices known for long enough, or reported so (§27.6)', async () => {
+      const place = await published();
+      for (const [kind, devices, known, pushed, part] of [
+        ...[0, 1, 2].map((part) => ['offered', 100, 43_200, -1, part] as const),
+        ...[0, 1].map((part) => ['installed', 100, 43_200, -1, part] as const),
+        ['reverted', 10, 43_200, -1, 0],
+        ...([0, 60] as const).map((known) => ['offered', 1, known, -1, 0] as const),
+        ['offered', 4, 1440, 0, 0],
+      ] as const) {
+        await database.query(
+          `INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
+           VALUES ($1, $2, $3, $4, $5, now(), $6)`,
+          [place.id, kind, part, known, pushed, devices],
         );
-        expect((await health(place)).offered).toBe(4);
+      }
+      const health = async (knownForMinutes?: number) =>
+        expectValue(await ledger.readHealth(place.scope, place.name, knownForMinutes));
+      expect(await health()).toMatchObject({
+        ...{ offered: 304, installed: 200, reverted: 10, stuck: 0, silent: 0, failed: 0 },
+        ...{ rates: { reverted: { percent: 5 } }, verdict: 'too early' },
       });
-
-      test('a guard that trips holds the plan and pauses the release, audited (§27.5)', async () => {
-        const guards = { ...USUAL_GUARDS, revertedPercent: 3, confirmMinutes: 10 };
-        const place = await planned('10:60 50:60', {}, { guards });
-        await drive(place, place.plan);
-        await note(place, [
-          { kind: 'offered', devices: 1000 },
-          { kind: 'installed', devices: 1000 },
-          { kind: 'reverted', devices: 100 },
-        ]);
-        expect((await drive(place, place.plan)).status).toBe('running');
-        expect(await isToDrive(place.plan)).toBe(false);
-        await pass(11);
-        expect(await isToDrive(place.plan)).toBe(true);
-        const tripped = await drive(place, place.plan);
-        expect(tripped.status).toBe('held');
-        expect(tripped.reason).toMatch(/^reverted: 100 of 1000 devices, 10 %/);
-        const owned = expectValue(await ledger.readOwnedRelease(place.scope, place.id));
-        expect(owned.release.status).toBe('paused');
-        const { health: seen } = await read(place);
-        expect(seen.verdict).toBe('unhealthy');
-        expect(seen.rates.reverted).toMatchObject({ limit: 3, tripped: true });
-        const actions = (await auditOf(place))
-          .slice(-2)
-          .map(({ action, actor }) => [action, actor]);
-        const actor = `plan:${place.plan.id}`;
-        expect(actions).toEqual([
-          ['plan.hold', actor],
-          ['release.serve', actor],
-        ]);
-      });
-
-      test('a step waits while the record has not caught up (§27.2)', async () => {
-        const place = await planned('10:60 50:60', {}, { guards: USUAL_GUARDS });
-        const unmeasured = await ledger.drivePlan({ id: place.plan.id, ...place.name }, undefined);
-        expect(expectValue(unmeasured).value.step).toBeNull();
-        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
-        const pushed = await ledger.steerPlan({
-          scope: place.scope,
-          input: { ...place.name, action: 'advance' },
-          actor: PUBLISHER,
-        });
-        expectValue(pushed);
-        expect((await drive(place, place.plan, { seenUpToMs: 0 })).step).toBe(0);
-        expect((await drive(place, place.plan)).step).toBe(1);
-      });
+      expect((await health(60)).offered).toBe(305);
+      expect((await health(0)).offered).toBe(306);
+      const guards = { ...USUAL_GUARDS, knownForMinutes: 0, source: 'push' as const };
+      expectValue(await create(place, '10:60', { guards }));
+      expect((await health()).offered).toBe(4);
     });
 
-    describe('failures (§27.9)', () => {
-      async function device(place: Place, deviceId: string, seenAt: string, offered?: string) {
+    test('a failure counts a device once, if it was known and offered the release, and of one address three (§27.9)', async () => {
+      const { tenant, id: releaseId, ...place } = await published();
+      const { appId } = tenant;
+      const device = async (id: string, seenAt = LONG_AGO, offered: string | null = releaseId) => {
         await database.query(
           `INSERT INTO devices (app_id, device_id, first_seen, last_seen, labels_revision, channel, version,
              platform, arch, source, client, bundle, last_offered_release_id, labels, label_times)
            VALUES ($1, $2, $3, $3, 0, 'stable', '0.9.0', 'linux', '', 'pull', 'u', '', $4, '{}', '{}')`,
-          [place.tenant.appId, deviceId, seenAt, offered ?? null],
+          [appId, id, seenAt, offered],
         );
-        if (offered === undefined || seenAt !== LONG_AGO) return;
+        if (offered === null || seenAt !== LONG_AGO) return;
         await database.query(
           `INSERT INTO release_devices (app_id, device_id, release_id, known, pushed, offered_at)
            VALUES ($1, $2, $3, 43200, -1, now())`,
-          [place.tenant.appId, deviceId, offered],
+          [appId, id, offered],
         );
-      }
-
-      const LONG_AGO = '2020-01-01T00:00:00Z';
-
-      function failure(place: Place, deviceId: string, network: string | undefined = '192.0.2.1') {
-        return {
-          ...{ appId: place.tenant.appId, channel: 'stable', deviceId, runs: '0.9.0', network },
-          ...{ canonicalVersion: '1.0.0', reason: 'disk full' },
-        };
-      }
-
-      async function failed({ scope, name: release }: Place): Promise<number> {
-        return expectValue(await ledger.readHealth(scope, release)).failed;
-      }
-
-      test('count a device once, only if it was known and offered the release', async () => {
-        const place = await published();
-        await device(place, 'old', LONG_AGO, place.id);
-        await device(place, 'unoffered', LONG_AGO);
-        await device(place, 'new', new Date().toISOString(), place.id);
-        const ids = ['old', 'old', 'unoffered', 'new', 'unheard-of'];
-        await ledger.recordFailures(ids.map((id) => failure(place, id)));
-        await ledger.recordFailures([failure(place, 'old')]);
-        expect(await failed(place)).toBe(1);
+      };
+      const of = (id: string, network: string | undefined, canonicalVersion = '1.0.0') => ({
+        ...{ appId, channel: 'stable', deviceId: id, runs: '0.9.0', network },
+        ...{ canonicalVersion, reason: 'disk full' },
       });
-
-      test('of one address count at most three, or 1 % of the base; reports are not bounded', async () => {
-        const place = await published();
-        const ids = Array.from({ length: 10 }, (_, index) => `device-${index}`);
-        for (const id of ids) await device(place, id, LONG_AGO, place.id);
-        await ledger.recordFailures(ids.map((id) => failure(place, id)));
-        expect(await failed(place)).toBe(3);
-        const reported = ids.map((id) => ({
-          ...failure(place, `reported-${id}`),
-          network: undefined,
-        }));
-        for (const { deviceId } of reported) await device(place, deviceId, LONG_AGO, place.id);
-        expect(await ledger.recordReportedFailures(reported, PUBLISHER)).toBeUndefined();
-        expect(await failed(place)).toBe(13);
-      });
-
-      test('a version that the channel does not have counts nowhere', async () => {
-        const place = await published();
-        await device(place, 'old', LONG_AGO, place.id);
-        await ledger.recordFailures([{ ...failure(place, 'old'), canonicalVersion: '7.7.7' }]);
-        expect(await failed(place)).toBe(0);
-      });
+      const failed = async () =>
+        expectValue(await ledger.readHealth(place.scope, place.name)).failed;
+      await device('old');
+      await device('unoffered', LONG_AGO, null);
+      await device('new', new Date().toISOString());
+      await ledger.recordFailures([of('old', '192.0.2.1', '7.7.7')]);
+      expect(await failed()).toBe(0);
+      const told = ['old', 'old', 'unoffered', 'new', 'unheard-of'];
+      await ledger.recordFailures(told.map((id) => of(id, '192.0.2.1')));
+      await ledger.recordFailures([of('old', '192.0.2.1')]);
+      expect(await failed()).toBe(1);
+      const ids = Array.from({ length: 8 }, (_, index) => `device-${index}`);
+      for (const id of ids) await device(id);
+      await ledger.recordFailures(ids.slice(0, 3).map((id) => of(id, '192.0.2.1')));
+      expect(await failed()).toBe(3);
+      // Those of a report with a key are not bounded.
+      const reported = ids.slice(3).map((id) => of(id, undefined));
+      expect(await ledger.recordReportedFailures(reported, PUBLISHER)).toBeUndefined();
+      expect(await failed()).toBe(8);
     });
   });
-}
-
-function nameOf({ app }: TestTenant) {
-  return { app, channel: 'stable', canonicalVersion: '1.0.0' };
 }

@@ -2,67 +2,20 @@
 // unchanged on every database (docs/contract.md 27.2, 27.5, 27.10).
 
 import { describe, expect, test } from 'vitest';
-import type { RolloutPlan } from '../../../src/contract/rollout-plan.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
-import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { MINUTE_MS } from './fleet-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  newRelease,
-  PUBLISHER,
-  serve,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { expectValue, PUBLISHER } from './ledger-fixture.ts';
+import { planHands } from './plan-hands.ts';
 import type { LedgerUnderTest } from './test-database.ts';
-
-const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
-const CHECK_MS = 15_000;
 
 export function describePlanWaits({ database }: LedgerUnderTest): void {
   describe('plans that wait', () => {
     const keeping = { ...USUAL_KEEPING, freshnessMs: MINUTE_MS };
     const ledger = createSqlLedger(database, undefined, keeping);
-
-    function nameOf({ app }: TestTenant) {
-      return { app, channel: 'stable', canonicalVersion: '1.0.0' };
-    }
-
-    async function planned(steps: string, parts: Partial<PlanDefinition> = {}, rolloutPct = 0) {
-      const tenant = await createTenant(ledger);
-      const scope = tenant.organizationId;
-      const release = newRelease(tenant, '1.0.0', { rolloutPct });
-      const published = expectValue(
-        await ledger.publishRelease({ scope, input: release, actor: PUBLISHER }),
-      );
-      const place = nameOf(tenant);
-      const plan = definition(steps, parts);
-      const made = expectValue(
-        await ledger.createPlan({ scope, input: { ...place, definition: plan }, actor: PUBLISHER }),
-      ).value;
-      return { tenant, scope, name: place, id: published.value.id, plan: made };
-    }
-
-    type Place = Awaited<ReturnType<typeof planned>>;
-
-    async function drive({ name: release, plan: { id } }: Place): Promise<RolloutPlan> {
-      return expectValue(await ledger.drivePlan({ id, ...release }, CAUGHT_UP)).value;
-    }
-
-    async function take(...places: Place[]): Promise<readonly string[]> {
-      const given = await ledger.listPlansToDrive(CHECK_MS, 1000);
-      const ids = places.map(({ plan }) => plan.id);
-      return given.map(({ id }) => id).filter((id) => ids.includes(id));
-    }
-
-    async function pass(minutes: number): Promise<void> {
-      await database.query('UPDATE plan_clock SET counted_ms = counted_ms + $1', [
-        minutes * MINUTE_MS,
-      ]);
-    }
+    const { planned, steer, drive, pass, take } = planHands({ ledger, database });
 
     test('two nodes count each moment once, on a database of which nothing is known (§27.2)', async () => {
       await planned('10:60');
@@ -95,9 +48,7 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       await drive(checked);
       await pass(1);
       const due = await planned('10:60');
-      const ids = (await ledger.listPlansToDrive(CHECK_MS, 1000)).map(({ id }) => id);
-      expect(ids.indexOf(due.plan.id)).toBeLessThan(ids.indexOf(checked.plan.id));
-      expect(ids).toContain(checked.plan.id);
+      expect(await take(checked, due)).toEqual([due.plan.id, checked.plan.id]);
     });
 
     test('a plan that waits for a guard is looked at as its guards are, not at every turn (§27.10)', async () => {
@@ -113,13 +64,7 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(await take(place)).toEqual([]);
       await pass(1);
       expect(await take(place)).toEqual([place.plan.id]);
-      const { scope, name: release } = place;
-      const pushed = await ledger.steerPlan({
-        scope,
-        input: { ...release, action: 'advance' },
-        actor: PUBLISHER,
-      });
-      expect(expectValue(pushed).value.waitingFor).toBeNull();
+      expect(expectValue(await steer(place, 'advance')).value.waitingFor).toBeNull();
       expect((await drive(place)).step).toBe(1);
     });
 
@@ -173,32 +118,28 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
 
       test('one never goes back, and of many within half a second one is written', async () => {
         await database.query('DELETE FROM region_marks');
-        await ledger.noteRegion('east', 5000);
-        await ledger.noteRegion('east', 6000);
+        for (const ms of [5000, 6000]) await ledger.noteRegion('east', ms);
         expect((await marks()).get('east')?.recordedMs).toBe(5000);
         await age(2, 'east');
         await ledger.noteRegion('east', 4000);
         expect((await marks()).get('east')?.recordedMs).toBe(5000);
       });
 
-      test('a region is silent after an hour, and forgotten after a day', async () => {
+      test('a region is silent after an hour in which others reach the ledger, and forgotten after a day', async () => {
         await database.query('DELETE FROM region_marks');
+        const isSilent = async () => (await marks()).get('west')?.isSilent;
         for (const region of ['east', 'west', 'gone']) await note(region);
+        await age(180, 'east', 'west', 'gone');
+        await note('east');
+        expect(await isSilent()).toBe(false);
+        await note('west');
         await age(59, 'west');
-        expect((await marks()).get('west')?.isSilent).toBe(false);
+        expect(await isSilent()).toBe(false);
         await age(2, 'west');
-        expect((await marks()).get('west')?.isSilent).toBe(true);
+        expect(await isSilent()).toBe(true);
         await age(24 * 60 + 1, 'gone');
         await note('east');
         expect([...(await marks()).keys()].sort()).toEqual(['east', 'west']);
-      });
-
-      test('time in which no region reaches the ledger makes none silent', async () => {
-        await database.query('DELETE FROM region_marks');
-        for (const region of ['east', 'west']) await note(region);
-        await age(180, 'east', 'west');
-        await note('east');
-        expect((await marks()).get('west')?.isSilent).toBe(false);
       });
 
       test('a plan that waits for a region counts as late, and is looked at as its guards are', async () => {
@@ -206,10 +147,7 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
         expect((await drive(place)).step).toBe(0);
         await pass(3);
         const before = await ledger.countPlans(1000);
-        const { id, ...release } = { ...place.name, id: place.plan.id };
-        const behind = { seenUpToMs: 0, region: 'west' };
-        const waiting = expectValue(await ledger.drivePlan({ id, ...release }, behind)).value;
-        expect(waiting).toMatchObject({
+        expect(await drive(place, { seenUpToMs: 0, region: 'west' })).toMatchObject({
           ...{ step: 0, nextAt: null, waitingFor: { guard: null, region: 'west' } },
         });
         const counts = await ledger.countPlans(1000);
@@ -246,43 +184,20 @@ export function describePlanWaits({ database }: LedgerUnderTest): void {
       expect(await take(place)).toEqual([place.plan.id]);
     });
 
-    test('a raise by hand reaches a step, whose hold begins then (§27.2)', async () => {
-      const place = await planned('5:1440 20:1440 100:0');
-      expect((await drive(place)).step).toBe(0);
-      await serve(ledger, place.tenant, '1.0.0', { rollout: 50 });
-      const { plan } = expectValue(await ledger.readPlan(place.scope, place.name));
-      expect(plan).toMatchObject({ step: 1, steps: [{}, { endedAt: null }, { startedAt: null }] });
-      await pass(1439);
-      expect((await drive(place)).step).toBe(1);
-      await pass(2);
-      expect((await drive(place)).step).toBe(2);
-    });
-
-    test('a plan of a release that is out does not raise at once (§27.2)', async () => {
-      const place = await planned('10:60 50:60', {}, 10);
+    test('a plan of a release that is out does not raise at once; a plan that is tried changes nothing (§27.2, §27.12)', async () => {
+      const place = await planned('10:60 50:60', {}, { rolloutPct: 10 });
       expect(place.plan).toMatchObject({ status: 'running', step: 0 });
       expect((await drive(place)).step).toBe(0);
-      const tried = await planned('10:60', {}, 10);
-      expectValue(
-        await ledger.steerPlan({
-          scope: tried.scope,
-          input: { ...tried.name, action: 'cancel' },
-          actor: PUBLISHER,
-        }),
-      );
-      const found = expectValue(
-        await ledger.createPlan({
-          ...{ scope: tried.scope, actor: PUBLISHER, mode: 'try' },
-          input: { ...tried.name, definition: definition('10:60 50:60') },
-        }),
-      );
-      expect(found.value.step).toBe(0);
-      expect(found.seen?.start).toEqual({ rolloutPct: 10, known: 0 });
-      const after = found.seen?.places[0].after;
+      expectValue(await steer(place, 'cancel'));
+      const { scope, name } = place;
+      const input = { ...name, definition: definition('10:60 50:60') };
+      const tried = await ledger.createPlan({ scope, actor: PUBLISHER, mode: 'try', input });
+      const { value, seen } = expectValue(tried);
+      expect(value.step).toBe(0);
+      expect(seen?.start).toEqual({ rolloutPct: 10, known: 0 });
+      const after = seen?.places[0].after;
       expect(after?.releases.find(({ version }) => version === '1.0.0')?.rolloutPct).toBe(50);
-      expect(await ledger.readPlan(tried.scope, tried.name)).toMatchObject({
-        plan: { status: 'cancelled' },
-      });
+      expect(await ledger.readPlan(scope, name)).toMatchObject({ plan: { status: 'cancelled' } });
     });
 
     test('a preset goes on unjudged where fewer than 1,000 devices are known (§27.12)', async () => {
