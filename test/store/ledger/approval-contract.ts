@@ -1,6 +1,6 @@
 // Rules of approvals in the ledger port: who may decide by the ledger's clock, what ends a request, how many
-// wait, and what a code host brings. What waits, and what an approval answers, is tested over HTTP
-// (test/service/approvals.test.ts).
+// wait, what a code host brings, and decisions at the same time as what must prevent them. What waits, and what
+// an approval answers, is tested over HTTP (test/service/approvals.test.ts).
 
 import { beforeEach, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
@@ -14,15 +14,21 @@ import type {
   NewArtifact,
   NewRelease,
 } from '../../../src/store/ledger-terms.ts';
+import { sleep } from '../../support/eventually.ts';
+import { IS_FULL } from '../../support/full-run.ts';
 import {
   createTenant,
   expectValue,
   newRelease,
   OPERATOR,
   PUBLISHER,
+  publish as publishAsToken,
   readAudit,
   readStable,
+  serve as serveAsToken,
+  setChannel,
   type TestTenant,
+  withdraw,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -30,19 +36,15 @@ type Person = Extract<Actor, { kind: 'account' }>;
 
 const FILE = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
 const DAY = "interval '1 day'";
+/** Rounds of a race, in which what comes first is left to chance. */
+const ROUNDS = IS_FULL ? 100 : 6;
 
 export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   let tenant: TestTenant;
   let count = 0;
   beforeEach(async () => {
     tenant = await createTenant(ledger);
-    const change = { approvals: 'one', approvalDays: 2 } as const;
-    expectValue(
-      await ledger.updateChannel({
-        input: { app: tenant.app, channel: 'stable', change },
-        actor: OPERATOR,
-      }),
-    );
+    await setChannel(ledger, tenant, { approvals: 'one', approvalDays: 2 });
   });
 
   /** A member of the organization, with a session. */
@@ -74,11 +76,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     return ledger.publishRelease({ scope: tenant.organizationId, input, actor, mode });
   }
 
-  async function ask(actor: Actor, version: string): Promise<StoredApproval> {
-    const asked = await publish(actor, version);
-    if (!isFailure(asked) || asked.approval === undefined) throw new Error('It did not wait');
-    return asked.approval;
+  /** Returns the request that waits after a call. */
+  function requestOf(outcome: Awaited<ReturnType<typeof publish | typeof serve>>): StoredApproval {
+    if (!isFailure(outcome) || outcome.approval === undefined) throw new Error('It did not wait');
+    return outcome.approval;
   }
+  const ask = async (actor: Actor, version: string) => requestOf(await publish(actor, version));
 
   const approve = (actor: Person, { id }: StoredApproval, version: string) =>
     publish(actor, version, { id, reason: undefined });
@@ -164,58 +167,34 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expect(await ask(author, '2.0.0')).toMatchObject({ status: 'pending' });
   });
 
-  test('a request of another organization is unknown, and none is approved by its author (§33.5)', async () => {
-    const author = await person('owner');
-    const request = await ask(author, '1.0.0');
-    const own = 'You asked for this: another member has to decide';
-    expect(await approve(author, request, '1.0.0')).toEqual(fail('forbidden', own));
-    const home = tenant;
-    tenant = await createTenant(ledger);
-    const stranger = await person('owner');
-    expect(await approve(stranger, request, '1.0.0')).toEqual(fail('unknownApproval'));
-    const found = await ledger.findApproval(tenant.organizationId, request.id);
-    expect(found).toEqual(fail('unknownApproval'));
-    tenant = home;
-    expect(await present(request)).toMatchObject({ status: 'pending' });
-  });
-
-  const SERVED = { operation: 'controlServing', body: {}, reason: undefined } as const;
-
-  /** Sets 1.0.0 to published, which waits. */
-  function serve(actor: Actor, approves?: ApprovingCall) {
-    const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
-    const transition = (serving: Serving) => ({ ...serving, status: 'published' as const });
+  /** Changes how a release is served, which waits. */
+  function serve(
+    actor: Actor,
+    change: Partial<Serving>,
+    approves?: ApprovingCall,
+    canonicalVersion = '1.0.0',
+  ) {
+    const asks = { operation: 'controlServing', body: {}, reason: undefined } as const;
+    const name = { app: tenant.app, channel: 'stable', canonicalVersion };
+    const transition = (serving: Serving) => ({ ...serving, ...change });
     return ledger.controlServing({
       ...{ scope: tenant.organizationId, input: { ...name, transition }, actor },
-      mode: approves ? { approves } : { asks: SERVED },
+      mode: approves ? { approves } : { asks },
     });
   }
 
-  const askToServe = async (actor: Actor): Promise<StoredApproval> => {
-    const asked = await serve(actor);
-    if (!isFailure(asked) || asked.approval === undefined) throw new Error('It did not wait');
-    return asked.approval;
-  };
+  const PUBLISHED = { status: 'published' } as const;
+  const askToServe = async (actor: Actor) => requestOf(await serve(actor, PUBLISHED));
   const approveServing = (actor: Person, { id }: StoredApproval) =>
-    serve(actor, { id, reason: undefined });
+    serve(actor, PUBLISHED, { id, reason: undefined });
   const moved = fail('approvalFailed', 'stable 1.0.0 has changed since this was asked for');
 
   test('another release that got the version meanwhile is not what was asked for (§33.6)', async () => {
     const [author, approver] = [await person(), await person()];
-    const paused = newRelease(tenant, '1.0.0', { status: 'paused' });
-    const { organizationId } = tenant;
-    expectValue(
-      await ledger.publishRelease({ scope: organizationId, input: paused, actor: author }),
-    );
+    await publishAsToken(ledger, tenant, '1.0.0', { status: 'paused' });
     const request = await askToServe(author);
-    const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
-    expectValue(
-      await ledger.withdrawRelease({ scope: organizationId, input: name, actor: author }),
-    );
-    const swapped = { ...paused, artifacts: [FILE] };
-    expectValue(
-      await ledger.publishRelease({ scope: organizationId, input: swapped, actor: author }),
-    );
+    await withdraw(ledger, tenant, '1.0.0');
+    await publishAsToken(ledger, tenant, '1.0.0', { status: 'paused', artifacts: [FILE] });
     expect(await approveServing(approver, request)).toEqual(moved);
     expect(await present(request)).toMatchObject({ status: 'failed' });
   });
@@ -263,13 +242,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   test('approvals that are turned off meanwhile do not let a request do what it was not asked on (§33.6)', async () => {
     const [author, approver] = [await person(), await person()];
     const request = await ask(author, '1.0.0');
-    const off = { approvals: 'none' } as const;
-    expectValue(
-      await ledger.updateChannel({
-        input: { app: tenant.app, channel: 'stable', change: off },
-        actor: OPERATOR,
-      }),
-    );
+    await setChannel(ledger, tenant, { approvals: 'none' });
     expectValue(await publish(author, '1.0.0'));
     const failed = await approve(approver, request, '1.0.0');
     expect(failed).toMatchObject({ failure: 'approvalFailed' });
@@ -279,28 +252,14 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   test('settings wait by what devices could get, whatever is on record; what narrows does not (§33.11)', async () => {
     const author = await person('owner');
     const { organizationId, app } = tenant;
-    const put = async (channel: string, version: string, parts: Partial<NewRelease> = {}) =>
-      expectValue(
-        await ledger.publishRelease({
-          scope: organizationId,
-          input: { ...newRelease(tenant, version, parts), channel },
-          actor: PUBLISHER,
-        }),
-      );
-    const turn = async (channel: string, approvals: 'none' | 'one') =>
-      expectValue(
-        await ledger.updateChannel({
-          input: { app, channel, change: { approvals } },
-          actor: OPERATOR,
-        }),
-      );
+    const put = (channel: string, version: string, parts: Partial<NewRelease> = {}) =>
+      publishAsToken(ledger, tenant, version, { ...parts, channel });
+    const turn = (channel: string, approvals: 'none' | 'one') =>
+      setChannel(ledger, tenant, { approvals }, channel);
     const set = async (change: ChannelChange) => {
       const asks = { operation: 'updateChannel', body: change, reason: undefined } as const;
-      const outcome = await ledger.updateChannel({
-        input: { app, channel: 'stable', change },
-        actor: author,
-        mode: { asks },
-      });
+      const input = { app, channel: 'stable', change };
+      const outcome = await ledger.updateChannel({ input, actor: author, mode: { asks } });
       if (!isFailure(outcome)) return 'done';
       return outcome.approval === undefined ? outcome.failure : 'waits';
     };
@@ -323,13 +282,8 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expect(await set({ approvalDays: 3, updateMode: 'recommended' })).toBe('done');
     const name = { app, channel: 'stable', canonicalVersion: '2.0.0' };
     const paused = (serving: Serving) => ({ ...serving, status: 'paused' as const });
-    expectValue(
-      await ledger.controlServing({
-        scope: organizationId,
-        input: { ...name, transition: paused },
-        actor: author,
-      }),
-    );
+    const input = { ...name, transition: paused };
+    expectValue(await ledger.controlServing({ scope: organizationId, input, actor: author }));
     expect(await set({ requireSignature: true })).toBe('done');
     const many = LIMIT.comparedReleasesMax;
     await database.query(
@@ -347,25 +301,15 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   test('a publish, a protection and a follow at once bring a follower nothing that one person published (§33.11)', async () => {
     const author = await person('owner');
     const { organizationId, app } = tenant;
-    const asking = (operation: 'updateChannel' | 'publishRelease') => ({
-      actor: author,
-      mode: { asks: { operation, body: {}, reason: undefined } },
-    });
-    const set = (name: string, change: ChannelChange) =>
-      ledger.updateChannel({
-        input: { app, channel: name, change },
-        ...asking('updateChannel'),
-      });
+    const mode = { asks: { operation: 'updateChannel', body: {}, reason: undefined } } as const;
+    const set = (channel: string, change: ChannelChange) =>
+      ledger.updateChannel({ input: { app, channel, change }, actor: author, mode });
     for (let round = 0; round < 8; round++) {
       const beta = `beta-${round}`;
       expectValue(await ledger.createChannel(app, beta, OPERATOR));
-      const release = { ...newRelease(tenant, '66.0.0'), channel: beta };
+      const input = { ...newRelease(tenant, '66.0.0'), channel: beta };
       const publishing = () =>
-        ledger.publishRelease({
-          scope: organizationId,
-          input: release,
-          ...asking('publishRelease'),
-        });
+        ledger.publishRelease({ scope: organizationId, input, actor: author, mode });
       const calls = [
         publishing,
         () => set(beta, { approvals: 'one' }),
@@ -376,12 +320,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       const refusals = outcomes.flatMap((outcome) => (isFailure(outcome) ? [outcome.failure] : []));
       expect(new Set([...refusals, 'awaitsApproval'])).toEqual(new Set(['awaitsApproval']));
       expect((await readStable(ledger, tenant)).releases).toEqual([]);
-      expectValue(
-        await ledger.updateChannel({
-          input: { app, channel: 'stable', change: { follows: null } },
-          actor: OPERATOR,
-        }),
-      );
+      await setChannel(ledger, tenant, { follows: null });
     }
   });
 
@@ -402,4 +341,85 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       after: { approval: request.id, status: 'pending', operation: 'publishRelease' },
     });
   });
+
+  test.each(['paused', 'rolled_back', 'stopped'] as const)(
+    'of two approvals of a raise, while its release is %s, one counts at most, and none after that (§33.6)',
+    async (how) => {
+      const [author, one, two] = [await person(), await person(), await person()];
+      const { organizationId: scope, app } = tenant;
+      await setChannel(ledger, tenant, { approvals: 'none' });
+      const versions = Array.from({ length: ROUNDS }, (_, round) => `${round + 1}.0.0`);
+      for (const version of versions) {
+        await publishAsToken(ledger, tenant, version, { rolloutPct: 10 });
+      }
+      await setChannel(ledger, tenant, { approvals: 'one' });
+      for (const version of versions) {
+        const raise = (actor: Actor, approves?: ApprovingCall) =>
+          serve(actor, { rolloutPct: 50 }, approves, version);
+        const request = requestOf(await raise(author));
+        const approves = { id: request.id, reason: undefined };
+        const status = how === 'stopped' ? 'paused' : how;
+        const input = { app, channel: 'stable' };
+        const [first, second] = await Promise.all([
+          raise(one, approves),
+          raise(two, approves),
+          how === 'stopped'
+            ? ledger.stopReleases({ scope, input, actor: PUBLISHER })
+            : serveAsToken(ledger, tenant, version, { status }),
+        ]);
+        const carried = [first, second].filter((outcome) => !isFailure(outcome)).length;
+        expect(carried).toBeLessThanOrEqual(1);
+        expect((await present(request)).status).toBe(carried === 1 ? 'approved' : 'failed');
+        const { releases } = await readStable(ledger, tenant);
+        expect(releases.find((each) => each.version === version)).toMatchObject({
+          ...{ status, rolloutPct: carried === 1 ? 50 : 10 },
+        });
+        const [last] = (await readAudit(ledger, tenant)).filter(
+          ({ action, subject }) => action === 'release.serve' && subject.endsWith(`@${version}`),
+        );
+        expect(last?.after).toMatchObject({ status });
+      }
+    },
+  );
+
+  test.each([
+    ['the key that asked is revoked', 'expired'],
+    ['its author loses the role', 'expired'],
+    ['its approver loses the role', 'pending'],
+  ])(
+    'while %s, an approval carries out all or nothing, and the author none (§33.5, §33.7)',
+    async (what, left) => {
+      const { organizationId } = tenant;
+      for (let round = 0; round < ROUNDS; round++) {
+        const [author, approver] = [await person(), await person()];
+        const prefix = `race-${++count}-${process.pid}`;
+        const key = { organizationId, name: 'ci', prefix, secretHash: 'x' };
+        const { id } = expectValue(await ledger.createKey(key, OPERATOR));
+        const isByKey = what.includes('key');
+        const asking: Actor = isByKey ? { kind: 'key', id, name: 'ci', organizationId } : author;
+        const version = `${round + 1}.0.0`;
+        const request = await ask(asking, version);
+        const end = async () => {
+          // Carrying out a call takes longer: at the same time, no approval would come first.
+          await sleep(Math.random() * 15);
+          if (isByKey) {
+            return database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+          }
+          const { accountId } = what.includes('author') ? author : approver;
+          const lost = `UPDATE memberships SET role = 'viewer' WHERE account_id = $1`;
+          return database.query(lost, [accountId]);
+        };
+        const [approved, own] = await Promise.all([
+          approve(approver, request, version),
+          approve(author, request, version),
+          end(),
+        ]);
+        const isDone = [approved, ...(isByKey ? [own] : [])].some((each) => !isFailure(each));
+        if (!isByKey) expect(isFailure(own)).toBe(true);
+        expect((await present(request)).status).toBe(isDone ? 'approved' : left);
+        const { releases } = await readStable(ledger, tenant);
+        expect(releases.some((each) => each.version === version)).toBe(isDone);
+      }
+    },
+  );
 }

@@ -10,7 +10,7 @@ import {
   type ServingChange,
 } from '../../../src/domain/release/serving-change.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
-import type { Actor, Changed, NewRelease } from '../../../src/store/ledger-terms.ts';
+import type { Actor, ChannelChange, Changed, NewRelease } from '../../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
 /** Session that a password alone opened, as far as its times and tokens do not matter. */
@@ -105,6 +105,27 @@ export function serve(
     input: { ...name, transition },
     actor: PUBLISHER,
   });
+}
+
+/** Changes the settings of a channel as the operator. */
+export async function setChannel(
+  ledger: Ledger,
+  { app }: TestTenant,
+  change: ChannelChange,
+  channel = 'stable',
+): Promise<void> {
+  expectValue(await ledger.updateChannel({ input: { app, channel, change }, actor: OPERATOR }));
+}
+
+/** Withdraws a version as the publisher. */
+export async function withdraw(
+  ledger: Ledger,
+  { organizationId: scope, app }: TestTenant,
+  canonicalVersion: string,
+  channel = 'stable',
+): Promise<void> {
+  const input = { app, channel, canonicalVersion };
+  expectValue(await ledger.withdrawRelease({ scope, input, actor: PUBLISHER }));
 }
 
 /** Returns the entries of a tenant's audit, newest first. */

@@ -71,81 +71,34 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       expect(await recounted(tenant)).toEqual({});
     });
 
-    test('an offer, the installation and the way back count once each', async () => {
-      const { tenant, offer } = await furnish({ ledger, database });
-      const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
-      const record = (parts: Partial<CheckIn>) =>
-        ledger.recordCheckIns([checkIn(tenant, 'a', parts)]);
-      await record({ version: '0.9.0' });
-      await record({ ...offer, at: at(1) });
-      await record({ ...offer, at: at(5) });
-      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 0 });
-      await record({ version: '1.0.0', at: at(9) });
-      await record({ version: '1.0.0', at: at(19) });
-      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 1, reverted: 0 });
-      await record({ version: '0.9.0', at: at(29) });
-      await record({ version: '1.0.0', at: at(39) });
-      await record({ version: '0.9.0', at: at(49) });
-      expect(await health(tenant)).toMatchObject({ offered: 1, installed: 1, reverted: 1 });
-    });
+    function failures({ appId }: TestTenant, ids: readonly string[], network?: string) {
+      return ledger.recordFailures(
+        ids.map((deviceId) => ({
+          ...{ appId, channel: 'stable', deviceId, runs: '0.9.0', network },
+          ...{ canonicalVersion: '1.0.0', reason: 'disk full' },
+        })),
+      );
+    }
 
-    test('nothing is reverted by a roll-back, on another channel, or by a higher version', async () => {
-      const { tenant, release } = await furnish({ ledger, database });
-      const at = (minutes: number) => BEGIN + DAY_MS + minutes * MINUTE_MS;
-      const all = (parts: Partial<CheckIn>) =>
-        ledger.recordCheckIns(['a', 'b', 'c'].map((id) => checkIn(tenant, id, parts)));
-      await all({});
-      await all({ version: '1.0.0', at: at(1) });
-      await ledger.recordCheckIns([
-        checkIn(tenant, 'a', { version: '1.10.0', at: at(2) }),
-        checkIn(tenant, 'b', { version: '0.9.0', channel: 'beta', at: at(2) }),
-      ]);
-      await rollBack(release);
-      await ledger.recordCheckIns([checkIn(tenant, 'c', { version: '0.9.0', at: at(2) })]);
-      expect(await health(tenant)).toMatchObject({ installed: 3, reverted: 0 });
-    });
-
-    test('a device is stuck when it is seen again after the limit, until it is seen on the release', async () => {
-      const { tenant, offer } = await furnish({ ledger, database });
-      const offeredAt = BEGIN + DAY_MS + MINUTE_MS;
-      const record = (parts: Partial<CheckIn>) =>
-        ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, ...parts })]);
-      await record({ at: BEGIN, offeredReleaseId: undefined });
-      await record({ at: offeredAt });
-      await record({ at: offeredAt + DAY_MS });
-      expect((await health(tenant)).stuck).toBe(0);
-      await record({ at: offeredAt + DAY_MS + MINUTE_MS });
-      expect(await health(tenant)).toMatchObject({ stuck: 1, silent: 1 });
-      await record({ at: offeredAt + 2 * DAY_MS, version: '1.0.0', offeredReleaseId: undefined });
-      expect(await health(tenant)).toMatchObject({ stuck: 0, installed: 1, silent: 1 });
-      await record({ at: Date.now(), version: '1.0.0', offeredReleaseId: undefined });
-      expect(await health(tenant)).toMatchObject({ silent: 0 });
-    });
-
-    test('10,000 devices invented after the publishing, or an hour before it, move no rate', async () => {
+    test('devices invented after the publishing, or an hour before it, move no rate', async () => {
       const { tenant, release, offer } = await furnish({ ledger, database });
-      const publishedAt = release.publishedAt;
-      const real = Array.from({ length: 50 }, (_, index) => `real ${index}`);
+      const { publishedAt } = release;
+      const idsOf = (name: string, count: number) =>
+        Array.from({ length: count }, (_, index) => `${name} ${index}`);
       const record = (ids: readonly string[], parts: Partial<CheckIn>) =>
         ledger.recordCheckIns(ids.map((id) => checkIn(tenant, id, parts)));
+      const real = idsOf('real', 50);
       await record(real, {});
       await record(real, { ...offer, at: publishedAt + MINUTE_MS });
       await record(real, { version: '1.0.0', at: publishedAt + HOUR_MS });
       const before = await health(tenant, 1440);
       for (const bornAt of [publishedAt - HOUR_MS, publishedAt + MINUTE_MS]) {
-        const ids = Array.from({ length: 10_000 }, (_, index) => `from ${bornAt} ${index}`);
-        for (const some of chunksOf(ids, 5000)) {
-          await record(some, { at: bornAt });
-          await record(some, { ...offer, at: publishedAt + 2 * MINUTE_MS });
-        }
-        await record(ids.slice(0, 3000), { version: '1.0.0', at: publishedAt + 3 * MINUTE_MS });
-        await record(ids.slice(0, 1000), { version: '0.9.0', at: publishedAt + 5 * MINUTE_MS });
-        await ledger.recordFailures(
-          ids.slice(0, 1000).map((deviceId) => ({
-            ...{ appId: tenant.appId, channel: 'stable', deviceId, runs: '0.9.0' },
-            ...{ canonicalVersion: '1.0.0', reason: undefined, network: undefined },
-          })),
-        );
+        const ids = idsOf(`from ${bornAt}`, 1000);
+        await record(ids, { at: bornAt });
+        await record(ids, { ...offer, at: publishedAt + 2 * MINUTE_MS });
+        await record(ids.slice(0, 300), { version: '1.0.0', at: publishedAt + 3 * MINUTE_MS });
+        await record(ids.slice(0, 100), { version: '0.9.0', at: publishedAt + 5 * MINUTE_MS });
+        await failures(tenant, ids.slice(0, 100));
       }
       expect(before).toMatchObject({ offered: 50, installed: 50, failed: 0, reverted: 0 });
       expect(await health(tenant, 1440)).toEqual(before);
@@ -154,12 +107,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
     test('a failure that comes before its offer counts from the offer on (§27.9)', async () => {
       const { tenant, offer } = await furnish({ ledger, database });
       await ledger.recordCheckIns([checkIn(tenant, 'a', {})]);
-      await ledger.recordFailures([
-        {
-          ...{ appId: tenant.appId, channel: 'stable', deviceId: 'a', runs: '0.9.0' },
-          ...{ canonicalVersion: '1.0.0', reason: 'disk full', network: '192.0.2.1' },
-        },
-      ]);
+      await failures(tenant, ['a'], '192.0.2.1');
       expect((await health(tenant)).failed).toBe(0);
       await ledger.recordCheckIns([checkIn(tenant, 'a', { ...offer, at: BEGIN + 2 * DAY_MS })]);
       expect((await health(tenant)).failed).toBe(1);
@@ -227,10 +175,8 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       await ledger.sweepFleet(iso(0), iso(0), 1000);
       expect((await health(tenant)).offered).toBe(0);
       for (const table of ['release_signals', 'release_devices', 'release_failures']) {
-        const left = await database.query(`SELECT FROM ${table} WHERE release_id = $1`, [
-          release.id,
-        ]);
-        expect(left).toEqual([]);
+        const left = `SELECT FROM ${table} WHERE release_id = $1`;
+        expect(await database.query(left, [release.id])).toEqual([]);
       }
     });
 
@@ -276,11 +222,11 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       const times = [tenant.appId, release.id, iso(BEGIN + 2 * DAY_MS), iso(BEGIN + 5 * DAY_MS)];
       await database.query(
         `INSERT INTO release_signals (release_id, kind, part, known, pushed, at, devices)
-         VALUES ($1, 'reached', 0, 1440, -1, 'epoch', 40000)`,
+         VALUES ($1, 'reached', 0, 1440, -1, 'epoch', 20000)`,
         [release.id],
       );
       // One of 20 devices saw nothing after its offer, one of 10 still asks, the others have installed it.
-      for (let first = 0; first < 40_000; first += 5000) {
+      for (let first = 0; first < 20_000; first += 5000) {
         await writeInBulk(
           database,
           `WITH given AS MATERIALIZED (
@@ -302,7 +248,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
         );
       }
       const counts = await readSignals(database, release.id, { guards: USUAL_GUARDS, steps: [] });
-      expect(counts.scale).toBe(4);
+      expect(counts.scale).toBe(2);
       for (const [hits, base, rate] of [
         [counts.stuck, counts.stuckBase, 0.1],
         [counts.silent, counts.silentBase, 0.15],
@@ -315,7 +261,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
         );
       }
       const { stuck } = await health(tenant, 1440);
-      expect(stuck).toBe(counts.stuck * 4);
+      expect(stuck).toBe(counts.stuck * 2);
     });
 
     test('four writers with shuffled, overlapping and repeated batches count as a recount', async () => {
@@ -326,7 +272,7 @@ export function describeSignals({ database }: LedgerUnderTest): void {
         await publishAt({ ledger, database }, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
       ];
       const random = randomFrom(24_112_026);
-      const checkIns = Array.from({ length: 6000 }, () =>
+      const checkIns = Array.from({ length: 3000 }, () =>
         anyCheckIn(tenant, releases, BEGIN + Math.floor(random() * 50) * HOUR_MS, random),
       );
       const batches = chunksOf(checkIns, 100);

@@ -1,22 +1,23 @@
 // Rules of stops in the ledger port: what one pauses, what its end publishes, and what it leaves alone. Who
 // may do it, and what devices get, is tested over HTTP (test/service/stop-releases.test.ts).
 
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { ReleaseStatus } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
-import type { PlanDefinition } from '../../../src/domain/rollout/plan-state.ts';
 import { FollowersNotAsked } from '../../../src/store/ledger-terms.ts';
+import { definition } from '../../domain/rollout/plan-fixture.ts';
 import {
   createTenant,
   expectValue,
   newRelease,
-  OPERATOR,
   PUBLISHER,
   publish,
   readAudit,
   serve,
+  setChannel,
   type TestTenant,
+  withdraw,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -28,13 +29,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     await publish(ledger, tenant, '1.1.0', { rolloutPct: 20 });
     await publish(ledger, tenant, '2.0.0', { channel: 'beta' });
     await publish(ledger, tenant, '0.9.0', { status: 'paused' });
-    const followed = { follows: 'stable' };
-    expectValue(
-      await ledger.updateChannel({
-        input: { app: tenant.app, channel: 'beta', change: followed },
-        actor: OPERATOR,
-      }),
-    );
+    await setChannel(ledger, tenant, { follows: 'stable' }, 'beta');
     return tenant;
   }
 
@@ -56,8 +51,6 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     const { releases } = await ledger.listReleases(tenant.organizationId, filter);
     return Object.fromEntries(releases.map(({ version, status }) => [version, status]));
   }
-
-  const planned = { app: '', channel: 'stable', canonicalVersion: '1.1.0' };
 
   test('a stop pauses all that is published, each with its entry, and moves every channel once', async () => {
     const tenant = await furnish();
@@ -102,16 +95,10 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
 
   test('plans are held, and stay so after the resumption', async () => {
     const tenant = await furnish();
-    const name = { ...planned, app: tenant.app };
-    const definition: PlanDefinition = {
-      steps: [{ rollout: 100, holdMinutes: 0 }],
-      ...{ startAtMs: undefined, guards: null, onTrip: 'hold', onBlind: undefined },
-      ...{ patienceMinutes: 1440, raiseBetween: null, preset: null },
-    };
+    const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.1.0' };
     const { organizationId: scope } = tenant;
-    expectValue(
-      await ledger.createPlan({ scope, input: { ...name, definition }, actor: PUBLISHER }),
-    );
+    const input = { ...name, definition: definition('100:0') };
+    expectValue(await ledger.createPlan({ scope, input, actor: PUBLISHER }));
     const { value } = await stop(tenant);
     const status = async () => expectValue(await ledger.readPlan(scope, name)).plan.status;
     expect(await status()).toBe('held');
@@ -147,10 +134,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
     expectValue(await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }));
     const again = (serving: Serving) => ({ ...serving, isStatusSet: true });
     expectValue(await serve(ledger, tenant, '1.1.0', again));
-    const name = { app: tenant.app, channel: 'beta', canonicalVersion: '2.0.0' };
-    expectValue(
-      await ledger.withdrawRelease({ scope: tenant.organizationId, input: name, actor: PUBLISHER }),
-    );
+    await withdraw(ledger, tenant, '2.0.0', 'beta');
     const set = 'Its status was set since: it is';
     expect(await resume(tenant, value.id)).toEqual({
       released: [],
@@ -175,32 +159,19 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
 
   test('a stop beyond the scope is unknown, and so is what it names', async () => {
     const [tenant, stranger] = [await furnish(), await furnish()];
-    const { value } = await stop(tenant);
-    const scopes = [
-      stranger.organizationId,
-      { organizationId: tenant.organizationId, appIds: [stranger.appId] },
-    ];
-    for (const scope of scopes) {
-      expect(
-        await ledger.resumeStop({ scope, input: { stop: value.id }, actor: PUBLISHER }),
-      ).toEqual(fail('unknownStop'));
-      const call = { app: tenant.app, channel: undefined };
-      expect(await ledger.stopReleases({ scope, input: call, actor: PUBLISHER })).toEqual(
-        fail('unknownApp'),
-      );
+    const { id } = (await stop(tenant)).value;
+    const { app, organizationId: own } = tenant;
+    const others = [stranger.organizationId, { organizationId: own, appIds: [stranger.appId] }];
+    for (const [scope, stopId, channel, failure] of [
+      ...others.map((scope) => [scope, id, undefined, 'unknownApp'] as const),
+      [own, 'stp_0', 'nightly', 'unknownChannel'],
+    ] as const) {
+      const [ended, made] = [{ stop: stopId }, { app, channel }];
+      const resumed = ledger.resumeStop({ scope, input: ended, actor: PUBLISHER });
+      expect(await resumed).toEqual(fail('unknownStop'));
+      const stopped = ledger.stopReleases({ scope, input: made, actor: PUBLISHER });
+      expect(await stopped).toEqual(fail(failure));
     }
-    const call = { app: tenant.app, channel: 'nightly' };
-    const { organizationId } = tenant;
-    expect(
-      await ledger.stopReleases({ scope: organizationId, input: call, actor: PUBLISHER }),
-    ).toEqual(fail('unknownChannel'));
-    expect(
-      await ledger.resumeStop({
-        scope: organizationId,
-        input: { stop: 'stp_0' },
-        actor: PUBLISHER,
-      }),
-    ).toEqual(fail('unknownStop'));
   });
 
   test('it counts what a stop would reach: published releases, and devices of their followers too', async () => {
@@ -213,42 +184,47 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
 
   test('a stop of an app asks about all of its channels before it changes any', async () => {
     const tenant = await furnish();
-    const call = { app: tenant.app, channel: undefined };
+    const { organizationId: scope, app } = tenant;
     const known = new Map([['stable', undefined]]);
-    const refusal = ledger.stopReleases({
-      scope: tenant.organizationId,
-      input: call,
-      actor: PUBLISHER,
-      known,
-    });
+    const input = { app, channel: undefined };
+    const refusal = ledger.stopReleases({ scope, input, actor: PUBLISHER, known });
     await expect(refusal).rejects.toMatchObject({ channels: ['beta'] });
     await expect(refusal).rejects.toBeInstanceOf(FollowersNotAsked);
     expect(await statusesOf(tenant)).toMatchObject({ '1.0.0': 'published' });
   });
 
-  describe('at the same time', () => {
-    test('stops, resumptions, raises and publishes wait for each other, and none is lost', async () => {
+  test('stops, resumptions, raises and publishes at the same time wait for each other, and none is lost', async () => {
+    for (let round = 0; round < 3; round++) {
       const tenant = await furnish();
       const { organizationId: scope } = tenant;
       const before = await stop(tenant);
-      await resume(tenant, before.value.id);
+      const input = newRelease(tenant, '4.0.0');
+      const resumptions = [resume(tenant, before.value.id), resume(tenant, before.value.id)];
       const outcomes = await Promise.all([
         stop(tenant),
         stop(tenant, 'stable'),
         stop(tenant, 'beta'),
+        ...resumptions,
         serve(ledger, tenant, '1.1.0', { rollout: 60 }),
-        ledger.publishRelease({ scope, input: newRelease(tenant, '4.0.0'), actor: PUBLISHER }),
-        ledger.resumeStop({ scope, input: { stop: before.value.id }, actor: PUBLISHER }),
+        ledger.publishRelease({ scope, input, actor: PUBLISHER }),
       ]);
+      const versionsOf = (list: readonly { version: string }[]) =>
+        list.map(({ version }) => version);
+      const first = (await Promise.all(resumptions)).flatMap(({ released }) =>
+        versionsOf(released),
+      );
+      expect(first.sort()).toEqual(versionsOf(before.value.releases).sort());
       const stops = outcomes.slice(0, 3) as Awaited<ReturnType<typeof stop>>[];
-      const stopped = stops.flatMap(({ value }) => value.releases.map(({ version }) => version));
-      expect([...new Set(stopped)]).toHaveLength(stopped.length);
+      const stopped = stops.flatMap(({ value }) => versionsOf(value.releases)).sort();
       const present = await statusesOf(tenant);
       const paused = Object.keys(present).filter((version) => present[version] === 'paused');
       expect(paused.sort()).toEqual([...stopped, '0.9.0'].sort());
+      const entries = await readAudit(ledger, tenant);
+      const byStop = entries.filter(({ after }) => after !== null && 'stop' in after);
+      expect(byStop).toHaveLength(2 * before.value.releases.length + stopped.length);
       const resumed = await Promise.all(stops.map(({ value }) => resume(tenant, value.id)));
-      const released = resumed.flatMap((each) => each.released.map(({ version }) => version));
-      expect(released.sort()).toEqual(stopped.sort());
-    });
+      const released = resumed.flatMap((each) => versionsOf(each.released));
+      expect(released.sort()).toEqual(stopped);
+    }
   });
 }
