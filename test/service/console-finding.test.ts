@@ -65,7 +65,8 @@ serviceSuite('finding things', (node) => {
     });
 
     it('the very version comes before longer ones, and no kind has more than ten', async () => {
-      for (let index = 0; index < 12; index += 1) await publish(node, tenant, `3.1.${index}`);
+      const versions = Array.from({ length: 11 }, (_, index) => `3.1.${index + 1}`);
+      await Promise.all(versions.map((version) => publish(node, tenant, version)));
       const { releases } = await search('3.1.1');
       expect(releases[0]).toMatchObject({ version: '3.1.1' });
       expect((await search('3.')).releases).toHaveLength(10);
@@ -82,14 +83,11 @@ serviceSuite('finding things', (node) => {
       expect((await viewer.call('GET', `search?org=${other.org}&text=a`)).status).toBe(404);
     });
 
-    it.each([
-      ['', 'text: '],
-      [`text=${'a'.repeat(129)}`, 'text: '],
-      ['text=', 'text: '],
-      ['text=%00', 'text: '],
-    ])('%j is 400 and names the field', async (query, message) => {
-      const { status, body } = await read(`search?org=${tenant.org}&${query}`);
-      expect([status, String(body?.error).startsWith(message)]).toEqual([400, true]);
+    it('a text that is none is 400 and names the field', async () => {
+      for (const query of ['', `text=${'a'.repeat(129)}`, 'text=', 'text=%00']) {
+        const { status, body } = await read(`search?org=${tenant.org}&${query}`);
+        expect([status, String(body?.error)]).toEqual([400, expect.stringMatching(/^text: /)]);
+      }
     });
   });
 
@@ -110,11 +108,12 @@ serviceSuite('finding things', (node) => {
 
   it('the audit tells what was done to a release, and when', async () => {
     await publish(node, tenant, '1.0.0', { rollout: 5 });
-    await control(node, tenant, '1.0.0', { rollout: 50 });
-    await control(node, tenant, '1.0.0', { rollout: 20 });
-    await control(node, tenant, '1.0.0', { status: 'paused', rollout: 30 });
-    await control(node, tenant, '1.0.0', { targets: {} });
-    await control(node, tenant, '1.0.0', { targets: { matchLabels: { ring: ['a'] } } });
+    for (const change of [
+      ...[{ rollout: 50 }, { rollout: 20 }, { status: 'paused', rollout: 30 }, { targets: {} }],
+      { targets: { matchLabels: { ring: ['a'] } } },
+    ]) {
+      await control(node, tenant, '1.0.0', change);
+    }
     const audit = async (query: string) => {
       const { status, body } = await read(`audit?org=${tenant.org}&subject=${tenant.app}&${query}`);
       return { status, entries: (body as { entries: Rows }).entries };
@@ -123,11 +122,8 @@ serviceSuite('finding things', (node) => {
       (await audit(`did=${did}`)).entries.map(
         ({ after }) => (after as { rolloutPct: number }).rolloutPct,
       );
-    expect(await rollouts('raised')).toEqual([30, 50]);
-    expect(await rollouts('lowered')).toEqual([20]);
-    expect(await rollouts('paused')).toEqual([30]);
-    expect(await rollouts('published')).toEqual([]);
-    expect(await rollouts('retargeted')).toEqual([30]);
+    const did = ['raised', 'lowered', 'paused', 'published', 'retargeted'];
+    expect(await Promise.all(did.map(rollouts))).toEqual([[30, 50], [20], [30], [], [30]]);
     const [newest] = (await audit('limit=1')).entries;
     const at = encodeURIComponent(String(newest?.at));
     expect((await audit(`since=${at}`)).entries.map(({ id }) => id)).toEqual([newest?.id]);

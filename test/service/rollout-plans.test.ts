@@ -1,12 +1,17 @@
-// Tests rollout plans and the health of releases as clients of the management API use them
-// (docs/contract.md 27).
+// Tests rollout plans, the health of releases and failures of devices over HTTP, with keys and at the console
+// (docs/contract.md 27): what is answered, and who may. What a plan does when is tested in
+// test/domain/rollout, what the ledger does with it in test/store/ledger/plan-contract.ts and
+// guard-contract.ts.
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { releasesOf } from '../support/published.ts';
+import { member } from '../support/person.ts';
+import { auditOf, servedAs } from '../support/published.ts';
+import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
+  admin,
   check,
   createTenant,
   manage,
@@ -17,251 +22,204 @@ import {
 } from '../support/tenant.ts';
 
 const PLAN = 'releases/plan';
+const STEPS = [
+  { rollout: 10, holdMinutes: 60 },
+  { rollout: 100, holdMinutes: 0 },
+];
 
 serviceSuite('rollout plans', (node) => {
-  function call(tenant: Tenant, method: string, path: string, body?: object) {
-    return manage(node, tenant, method, path, body);
-  }
+  const nameOf = ({ app }: Tenant, version = '1.0.0') => ({ app, channel: 'stable', version });
+  const addressOf = (tenant: Tenant, path: string, more: Record<string, string> = {}) =>
+    `${path}?${new URLSearchParams({ ...nameOf(tenant), ...more })}`;
 
-  function nameOf(tenant: Tenant, version = '1.0.0') {
-    return { app: tenant.app, channel: 'stable', version };
-  }
+  const put = (tenant: Tenant, parts: object = {}, version = '1.0.0') =>
+    manage(node, tenant, 'PUT', PLAN, { ...nameOf(tenant, version), steps: STEPS, ...parts });
+  const steer = (tenant: Tenant, action: string) =>
+    manage(node, tenant, 'PATCH', PLAN, { ...nameOf(tenant), action });
+  const read = (tenant: Tenant) => manage(node, tenant, 'GET', addressOf(tenant, PLAN));
+  const readByPerson = (tenant: Tenant) => admin(node, 'GET', addressOf(tenant, PLAN));
 
-  function put(tenant: Tenant, parts: object = {}, version = '1.0.0') {
-    const steps = [
-      { rollout: 10, holdMinutes: 60 },
-      { rollout: 100, holdMinutes: 0 },
-    ];
-    return call(tenant, 'PUT', PLAN, { ...nameOf(tenant, version), steps, ...parts });
-  }
+  /** A tenant with 1.0.0 at 0 %. */
+  const planless = () => tenantWith(node, ['1.0.0', { rollout: 0 }]);
 
-  function steer(tenant: Tenant, action: string, parts: object = {}) {
-    return call(tenant, 'PATCH', PLAN, { ...nameOf(tenant), action, ...parts });
-  }
-
-  async function read(tenant: Tenant) {
-    const query = new URLSearchParams(nameOf(tenant));
-    return call(tenant, 'GET', `${PLAN}?${query}`);
-  }
-
-  async function planOf(tenant: Tenant) {
-    return (await read(tenant)).body as { plan: { status: string; step: number | null } };
-  }
-
-  async function rolloutOf(tenant: Tenant): Promise<number> {
-    const [release] = await releasesOf(node, tenant, 'channel=stable&version=1.0.0');
-    return Number(release?.rolloutPct ?? -1);
-  }
-
-  /** Waits until the share of the release is this one, and asks seldom: a key may not ask without end. */
-  function reached(tenant: Tenant, rollout: number) {
-    const isReached = async () => {
+  /** Waits for something that a driver does, and asks seldom: a key may not ask without end. */
+  const untilDriven = (what: string, isThere: () => Promise<boolean>) =>
+    eventually(what, async () => {
       await sleep(100);
-      return (await rolloutOf(tenant)) === rollout;
-    };
-    return eventually(`the step of ${rollout} % began`, isReached);
-  }
+      return isThere();
+    });
 
-  // Side by side: what waits is a guard, which is looked at every 15 s.
-  describe.concurrent('a plan', () => {
-    it('begins its first step, and goes on when its wait is ended (§27.2, §27.3)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0', { rollout: 0 });
-      const made = await put(tenant);
-      expect(made.status).toBe(200);
-      expect(made.body).toMatchObject({
-        plan: {
-          ...{ ...nameOf(tenant), status: 'running', step: null, guards: null, onTrip: 'pause' },
-          steps: [{ rollout: 10, holdMinutes: 60, startedAt: null, endedAt: null }, {}],
-        },
+  it('a plan begins its first step, goes on when its wait is ended, and is completed (§27.2, §27.3)', async () => {
+    const tenant = await planless();
+    expectError(await put(tenant, {}, '2.0.0'), 404, 'Unknown release');
+    expectError(await read(tenant), 404, 'No plan');
+    expectError(await steer(tenant, 'hold'), 404, 'No plan');
+    const made = await put(tenant);
+    expect(made.status).toBe(200);
+    const running = { ...nameOf(tenant), status: 'running', step: null };
+    const steps = [{ ...STEPS[0], startedAt: null, endedAt: null }, {}];
+    const plan = { ...running, guards: null, onTrip: 'pause', steps };
+    expect(made.body).toMatchObject({ plan });
+    expect((await put(tenant)).status).toBe(409);
+    const reached = async (rollout: number) =>
+      untilDriven(`the step of ${rollout} % began`, async () => {
+        const [, now] = (await servedAs(node, tenant, '1.0.0')) as unknown[];
+        return now === rollout;
       });
-      await reached(tenant, 10);
-      expect((await steer(tenant, 'advance')).status).toBe(200);
-      await reached(tenant, 100);
-      const isCompleted = async () => {
-        await sleep(100);
-        return (await planOf(tenant)).plan.status === 'completed';
-      };
-      await eventually('the plan is completed', isCompleted);
-      expectError(await steer(tenant, 'hold'), 409, 'The plan is completed');
+    await reached(10);
+    expect((await steer(tenant, 'advance')).status).toBe(200);
+    await reached(100);
+    await untilDriven('the plan is completed', async () => {
+      const { plan } = (await read(tenant)).body as { plan: { status: string } };
+      return plan.status === 'completed';
     });
-
-    it('is held by whoever pauses the release, and not resumed by publishing it (§27.3)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0', { rollout: 0 });
-      await put(tenant);
-      const patch = (status: string) =>
-        call(tenant, 'PATCH', 'releases', { ...nameOf(tenant), status });
-      await patch('paused');
-      expect((await planOf(tenant)).plan).toMatchObject({ status: 'held', nextAt: null });
-      expect(await steer(tenant, 'resume')).toMatchObject({ status: 409 });
-      await patch('published');
-      expect((await planOf(tenant)).plan.status).toBe('held');
-      expect((await steer(tenant, 'resume', { reason: 'looks good' })).status).toBe(200);
-    });
-
-    it('comes with a release that is published or promoted, which begins at 0 % (§27.8)', async () => {
-      const tenant = await createTenant(node);
-      const plan = { steps: [{ rollout: 5, holdMinutes: 600 }] };
-      const born = await call(tenant, 'POST', 'releases', {
-        ...{ ...nameOf(tenant), plan },
-        artifacts: [{ platform: 'linux', url: 'https://dl.example.com/a' }],
-      });
-      expect(born).toMatchObject({ status: 201, body: { release: { rolloutPct: 0 } } });
-      await reached(tenant, 5);
-      const promoted = await call(tenant, 'POST', 'releases/promote', {
-        ...{ app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta', plan },
-      });
-      expect(promoted).toMatchObject({ status: 201, body: { release: { rolloutPct: 0 } } });
-    });
-
-    it('is refused for a release that is gone, rolled back or has one (§27.1)', async () => {
-      const tenant = await createTenant(node);
-      // Below the first step: a plan whose steps are all reached is completed at once.
-      await publish(node, tenant, '1.0.0', { rollout: 0 });
-      expectError(await put(tenant, {}, '2.0.0'), 404, 'Unknown release');
-      expectError(await read(tenant), 404, 'No plan');
-      expect(await steer(tenant, 'hold')).toMatchObject({ status: 404 });
-      expect((await put(tenant)).status).toBe(200);
-      expect((await put(tenant)).status).toBe(409);
-      await call(tenant, 'PATCH', 'releases', { ...nameOf(tenant), status: 'rolled_back' });
-      expect((await planOf(tenant)).plan.status).toBe('cancelled');
-      expect((await put(tenant)).status).toBe(409);
-    });
-
-    it('that is wrong is 400 and names the field (§27.1)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.0.0');
-      const step = { rollout: 5, holdMinutes: 1 };
-      for (const [parts, error] of [
-        [{ steps: [] }, 'steps: Must have at least 1 item'],
-        [{ steps: [{ ...step, rollout: 0 }] }, 'steps.0.rollout: Must be at least 1'],
-        [{ steps: [step, step] }, 'steps.1.rollout: Must be above the step before it'],
-        [
-          { steps: [{ ...step, holdMinutes: 43_201 }] },
-          'steps.0.holdMinutes: Must be at most 43200',
-        ],
-        [{ guards: { failedPercent: 101 } }, 'guards.failedPercent: Must be at most 100'],
-        [{ guards: { stuckAfterMinutes: 14 } }, 'guards.stuckAfterMinutes: Must be at least 15'],
-        [{ guards: { silentAfterMinutes: 1 } }, 'guards.silentAfterMinutes: Must be at least 15'],
-        [{ guards: { minimumDevices: 0 } }, 'guards.minimumDevices: Must be at least 1'],
-        [{ guards: { failed: 1 } }, 'guards.failed: Unrecognized key'],
-        [{ startAt: 'soon' }, 'startAt: Must be an RFC 3339 time'],
-        [{ startAt: '2999-01-01T00:00:00Z' }, 'startAt: Must be at most 90 days ahead'],
-        [{ onTrip: 'panic' }, 'onTrip: Must be one of hold, pause'],
-      ] as const) {
-        expectError(await put(tenant, parts), 400, error);
-      }
-    });
+    expectError(await steer(tenant, 'hold'), 409, 'The plan is completed');
   });
 
-  it.concurrent('a plan whose release devices leave again is held, and the release paused (§27.5, §27.6)', async () => {
+  it('a plan comes with a release that is published or promoted, which begins at 0 % (§27.8)', async () => {
     const tenant = await createTenant(node);
-    const ids = Array.from({ length: 20 }, (_, index) => `device ${index}`);
-    const run = async (version: string) => {
-      const devices = ids.map((deviceId) => ({ deviceId, version, platform: 'linux' }));
-      expect((await report(node, tenant, devices)).status).toBe(200);
-    };
-    await run('0.9.0');
-    await publish(node, tenant, '1.0.0', { rollout: 100 });
-    const offers = ids.map((device) => check(node, tenant, '0.9.0', { device }));
-    for (const { status } of await Promise.all(offers)) expect(status).toBe(200);
-    // A device that reports the release before its offer is on record was never offered it.
-    const offered = async () => {
-      await sleep(100);
-      const query = new URLSearchParams({ ...nameOf(tenant), knownForMinutes: '0' });
-      const { body } = await call(tenant, 'GET', `releases/health?${query}`);
-      return (body as { health: { offered: number } }).health.offered;
-    };
-    await eventually('every offer is on record', async () => (await offered()) === ids.length);
-    await run('1.0.0');
-    await run('0.9.0');
-    const guards = {
-      ...{ minimumDevices: 10, knownForMinutes: 0, confirmMinutes: 0 },
-      revertedPercent: 5,
-    };
-    expect((await put(tenant, { guards })).status).toBe(200);
-    // A plan is looked at seldom: a key may not ask without end.
-    const isHeld = async () => {
-      await sleep(2000);
-      return (await planOf(tenant)).plan.status === 'held';
-    };
-    await eventually('the guard tripped', isHeld, 150_000);
-    const { body } = await read(tenant);
-    expect(body).toMatchObject({
-      plan: { reason: expect.stringMatching(/^reverted: 20 of 20 devices, 100 %/) },
-      health: {
-        ...{ offered: 20, installed: 20, reverted: 20, verdict: 'unhealthy' },
-        rates: { reverted: { limit: 5, tripped: true } },
-      },
-    });
-    expect(await releasesOf(node, tenant)).toMatchObject([{ status: 'paused' }]);
+    const plan = { steps: [{ rollout: 5, holdMinutes: 600 }] };
+    const atZero = { status: 201, body: { release: { rolloutPct: 0 } } };
+    expect(await publish(node, tenant, '1.0.0', { plan })).toMatchObject(atZero);
+    const promotion = { app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta', plan };
+    const promoted = await manage(node, tenant, 'POST', 'releases/promote', promotion);
+    expect(promoted).toMatchObject(atZero);
   });
 
-  it.concurrent('the health of a release is answered with a plan or without (§27.7)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0');
-    const health = async (parts: Record<string, string> = {}) => {
-      const query = new URLSearchParams({ ...nameOf(tenant), ...parts });
-      return call(tenant, 'GET', `releases/health?${query}`);
-    };
-    expect(await health({ knownForMinutes: '60' })).toMatchObject({
-      status: 200,
-      body: { health: { offered: 0, verdict: 'too early', rates: { failed: { limit: null } } } },
-    });
-    expect(await health({ knownForMinutes: 'x' })).toMatchObject({ status: 400 });
-    expect(await health({ version: '3.0.0' })).toMatchObject({ status: 404 });
-    await put(tenant, { guards: { failedPercent: 2.5 } });
-    expect(await health()).toMatchObject({
-      body: { health: { rates: { failed: { limit: 2.5, tripped: false } } } },
-    });
-  });
-
-  describe.concurrent('a failure of a device (§27.9)', () => {
-    function fail(tenant: Tenant, body: unknown, device?: string, version = '0.9.0') {
-      const headers = device === undefined ? {} : { 'x-service-device': device };
-      const path = `/u/${tenant.app}/stable/linux/x86_64/${version}/failure`;
-      return send(node, 'POST', path, { body, headers });
+  it('a plan that is wrong is 400 and names the field (§27.1)', async () => {
+    const tenant = await planless();
+    const step = { rollout: 5, holdMinutes: 1 };
+    for (const [parts, error] of [
+      [{ steps: [] }, 'steps: Must have at least 1 item'],
+      [{ steps: [{ ...step, rollout: 0 }] }, 'steps.0.rollout: Must be at least 1'],
+      [{ steps: [step, step] }, 'steps.1.rollout: Must be above the step before it'],
+      [{ steps: [{ ...step, holdMinutes: 43_201 }] }, 'steps.0.holdMinutes: Must be at most 43200'],
+      [{ guards: { failedPercent: 101 } }, 'guards.failedPercent: Must be at most 100'],
+      [{ guards: { stuckAfterMinutes: 14 } }, 'guards.stuckAfterMinutes: Must be at least 15'],
+      [{ guards: { silentAfterMinutes: 1 } }, 'guards.silentAfterMinutes: Must be at least 15'],
+      [{ guards: { minimumDevices: 0 } }, 'guards.minimumDevices: Must be at least 1'],
+      [{ guards: { failed: 1 } }, 'guards.failed: Unrecognized key'],
+      [{ startAt: 'soon' }, 'startAt: Must be an RFC 3339 time'],
+      [{ startAt: '2999-01-01T00:00:00Z' }, 'startAt: Must be at most 90 days ahead'],
+      [{ onTrip: 'panic' }, 'onTrip: Must be one of hold, pause'],
+    ] as const) {
+      expectError(await put(tenant, parts), 400, error);
     }
+  });
 
-    it('is 204, and counts if the device was known and offered the release', async () => {
-      const tenant = await createTenant(node);
-      await report(node, tenant, [{ deviceId: 'a', version: '0.9.0', platform: 'linux' }]);
-      await publish(node, tenant, '1.0.0');
-      expect((await check(node, tenant, '0.9.0', { device: 'a' })).status).toBe(200);
-      const query = new URLSearchParams({ ...nameOf(tenant), knownForMinutes: '0' });
-      const failed = async () => {
-        await fail(tenant, { version: '1.0.0', reason: 'disk full' }, 'stranger');
-        expect((await fail(tenant, { version: 'v1.0', reason: '' }, 'a')).status).toBe(204);
-        const { body } = await call(tenant, 'GET', `releases/health?${query}`);
-        return (body as { health: { failed: number } }).health.failed;
+  it('a release is read with its health, with a plan or without, and listed with its plan (§27.4, §27.7)', async () => {
+    const tenant = await planless();
+    await publish(node, tenant, '1.1.0');
+    const health = (more: Record<string, string> = {}) =>
+      manage(node, tenant, 'GET', addressOf(tenant, 'releases/health', more));
+    const judged = (limit: number | null) => ({
+      health: { offered: 0, verdict: 'too early', rates: { failed: { limit, tripped: false } } },
+    });
+    const unplanned = await health({ knownForMinutes: '60' });
+    expect(unplanned).toMatchObject({ status: 200, body: judged(null) });
+    expect((await health({ knownForMinutes: 'x' })).status).toBe(400);
+    expect((await health({ version: '3.0.0' })).status).toBe(404);
+    const shown = { status: 200, body: { plan: null, ...judged(null) } };
+    expect(await readByPerson(tenant)).toMatchObject(shown);
+    const gone = addressOf(tenant, PLAN, { version: '9.0.0' });
+    expectError(await admin(node, 'GET', gone), 404, 'Unknown release');
+    const guards = { failedPercent: 2.5 };
+    await admin(node, 'POST', PLAN, { ...nameOf(tenant), steps: STEPS, guards });
+    expect((await health()).body).toMatchObject(judged(2.5));
+    const plan = { ...nameOf(tenant), createdBy: 'admin-token', guards };
+    expect((await readByPerson(tenant)).body).toMatchObject({ plan, ...judged(2.5) });
+    await steer(tenant, 'hold');
+    const list = () => admin(node, 'GET', `releases?app=${tenant.app}&channel=stable`);
+    expect((await list()).body).toMatchObject({
+      releases: [
+        { version: '1.1.0', plan: null },
+        { version: '1.0.0', plan: { status: 'held', verdict: 'too early', next: null } },
+      ],
+    });
+    await steer(tenant, 'cancel');
+    expect((await list()).body).toMatchObject({ releases: [{}, { plan: null }] });
+  });
+
+  it('publishers make and steer plans at the console, with a reason; viewers only read, for others there is no app (§27.3)', async () => {
+    const tenant = await planless();
+    const [publisher, viewer, stranger] = [
+      await member(node, tenant.org, 'publisher'),
+      await member(node, tenant.org, 'viewer'),
+      await member(node, (await createTenant(node)).org, 'owner'),
+    ];
+    expect((await viewer.call('GET', addressOf(tenant, PLAN))).status).toBe(200);
+    for (const [method, parts, status] of [
+      ['POST', { steps: STEPS, reason: 'as agreed' }, 'running'],
+      ['PATCH', { action: 'hold', reason: 'odd' }, 'held'],
+    ] as const) {
+      const body = { ...nameOf(tenant), ...parts };
+      expectError(await viewer.call(method, PLAN, body), 403, 'Your role may not do this');
+      expectError(await stranger.call(method, PLAN, body), 404, 'Unknown app');
+      const wrong = { ...body, more: 1 };
+      expectError(await admin(node, method, PLAN, wrong), 400, 'more: Unrecognized key');
+      const done = await publisher.call(method, PLAN, body);
+      expect([done.status, done.body]).toMatchObject([200, { plan: { status } }]);
+    }
+    const resumed = { ...nameOf(tenant), action: 'advance' };
+    const refused = await publisher.call('PATCH', PLAN, resumed);
+    expectError(refused, 409, 'The plan is held: resume it first');
+    const entries = await auditOf(node, tenant, 'action=plan');
+    expect(entries).toMatchObject([
+      { action: 'plan.hold', reason: 'odd', actor: `account:${publisher.email}` },
+      { action: 'plan.create', reason: 'as agreed', actor: `account:${publisher.email}` },
+    ]);
+  });
+
+  const fail = (tenant: Tenant, body: unknown, headers: Record<string, string>) =>
+    send(node, 'POST', `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`, { body, headers });
+
+  it('a failure of a device is 204, and of one client address three count, with their reasons (§27.9)', async () => {
+    const tenant = await createTenant(node);
+    const ids = Array.from({ length: 6 }, (_, index) => `device ${index}`);
+    const devices = ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
+    expect((await report(node, tenant, devices)).status).toBe(200);
+    await publish(node, tenant, '1.0.0');
+    const guards = { knownForMinutes: 0 };
+    expect((await put(tenant, { steps: [{ rollout: 100, holdMinutes: 60 }], guards })).status).toBe(
+      200,
+    );
+    for (const device of ids) {
+      expect((await check(node, tenant, '0.9.0', { device })).status).toBe(200);
+    }
+    await Promise.all(
+      ids.map(async (device) => {
+        const headers = { 'x-service-device': device, 'x-forwarded-for': '203.0.113.7' };
+        const told = await fail(tenant, { version: 'v1.0', reason: 'disk full' }, headers);
+        expect(told.status).toBe(204);
+      }),
+    );
+    await eventually('all is on record', async () => {
+      const { health } = (await readByPerson(tenant)).body as {
+        health: { offered: number; failed: number };
       };
-      expect((await fail(tenant, { version: '7.0.0' }, 'a')).status).toBe(204);
-      // The offer is recorded a moment after the check.
-      await eventually('the failure counts', async () => (await failed()) === 1);
-      expect(await failed()).toBe(1);
+      return health.offered === 6 && health.failed === 3;
     });
+    const trouble = await admin(node, 'GET', addressOf(tenant, 'releases/trouble'));
+    expect(trouble.body).toMatchObject({
+      ...{ signals: { failed: { devices: 3 } }, reasons: [{ reason: 'disk full', devices: 3 }] },
+    });
+  });
 
-    it('is refused without a device, with a bad body, or at an unknown place', async () => {
-      const tenant = await createTenant(node);
-      const nowhere = { ...tenant, app: 'nobody' };
-      const unknown = { version: '1.0.0', why: 1 };
-      expectError(await fail(tenant, { version: '1.0.0' }), 400, 'device: Required');
-      expectError(await fail(tenant, { version: 'one' }, 'a'), 400, 'version: Invalid version');
-      expectError(await fail(tenant, unknown, 'a'), 400, 'why: Unrecognized key');
-      const long = { version: '1.0.0', reason: 'x'.repeat(5000) };
-      expect((await fail(tenant, long, 'a')).status).toBe(413);
-      expect((await fail(nowhere, { version: '1.0.0' }, 'a')).status).toBe(404);
-    });
-
-    it('comes in fleet reports as well', async () => {
-      const tenant = await createTenant(node);
-      const device = { deviceId: 'a', version: '0.9.0', platform: 'linux' };
-      const failed = { version: '1.0.0', reason: 'disk full' };
-      expect((await report(node, tenant, [{ ...device, failed }])).status).toBe(200);
-      const bad = { ...device, failed: { version: 'one' } };
-      const error = 'devices.0.failed.version: Invalid version';
-      expectError(await report(node, tenant, [bad]), 400, error);
-    });
+  it('a failure is refused without a device, with a bad body, or at an unknown place; reports have some too (§27.9)', async () => {
+    const tenant = await createTenant(node);
+    const of = { 'x-service-device': 'a' };
+    const version = '1.0.0';
+    expectError(await fail(tenant, { version }, {}), 400, 'device: Required');
+    expectError(await fail(tenant, { version: 'one' }, of), 400, 'version: Invalid version');
+    expectError(await fail(tenant, { version, why: 1 }, of), 400, 'why: Unrecognized key');
+    expect((await fail(tenant, { version, reason: 'x'.repeat(5000) }, of)).status).toBe(413);
+    expect((await fail({ ...tenant, app: 'nobody' }, { version }, of)).status).toBe(404);
+    expect((await fail(tenant, { version: '7.0.0' }, of)).status).toBe(204);
+    const device = { deviceId: 'a', version: '0.9.0', platform: 'linux' };
+    const failed = { version, reason: 'disk full' };
+    expect((await report(node, tenant, [{ ...device, failed }])).status).toBe(200);
+    const bad = { ...device, failed: { version: 'one' } };
+    const error = 'devices.0.failed.version: Invalid version';
+    expectError(await report(node, tenant, [bad]), 400, error);
   });
 });

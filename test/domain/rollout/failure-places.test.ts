@@ -44,27 +44,17 @@ test('what is beyond five names is added up', () => {
   expect(failed).toMatchObject({ devices: 21, base: 70 });
 });
 
+const SPARED = platform('linux', { stuckBase: 128 });
+const WORSE = platform('windows', { stuck: 30, stuckBase: 76 });
+const SINGLE = platform('haiku', { stuck: 1, stuckBase: 1 });
+const [A, B] = ['a', 'b'].map((name) => platform(name, { stuck: 2, stuckBase: 10 }));
+const STANDS_OUT = { name: 'windows', devices: 30, base: 76, percent: 39.5 };
+
 test.each([
-  ['one is alone', [platform('windows', { stuck: 30, stuckBase: 76 })], null],
-  [
-    'one stands out, beside a single device of another',
-    [
-      platform('windows', { stuck: 30, stuckBase: 76 }),
-      platform('linux', { stuckBase: 128 }),
-      platform('haiku', { stuck: 1, stuckBase: 1 }),
-    ],
-    { name: 'windows', devices: 30, base: 76, percent: 39.5 },
-  ],
-  [
-    'all show it alike',
-    [platform('a', { stuck: 2, stuckBase: 10 }), platform('b', { stuck: 2, stuckBase: 10 })],
-    null,
-  ],
-  [
-    'it is not known',
-    [platform('', { stuck: 9, stuckBase: 9 }), platform('b', { stuckBase: 9 })],
-    null,
-  ],
+  ['one is alone', [WORSE], null],
+  ['one stands out, beside a single device of another', [WORSE, SPARED, SINGLE], STANDS_OUT],
+  ['all show it alike', [A, B], null],
+  ['it is not known', [platform('', { stuck: 9, stuckBase: 9 }), SPARED], null],
 ])('the platform that shows a signal most, where %s', (_title, counts, worst) => {
-  expect(worstPlatform(failurePlaces(counts).stuck)).toEqual(worst);
+  expect(worstPlatform(failurePlaces(counts as PlaceCounts[]).stuck)).toEqual(worst);
 });

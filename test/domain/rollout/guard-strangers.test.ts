@@ -174,7 +174,7 @@ function play(checks: readonly Check[]) {
   for (const [minute, { honest, strangers }] of checks.entries()) {
     const counts = countsOf(joined([...honest, strangers]));
     const driven = drivePlan(state, release, at(minute), seen(at(minute), counts));
-    expect(driven.act?.kind).not.toBe('pause');
+    if (driven.act?.kind === 'pause') throw new Error('The release was paused');
     state = driven.state;
     states.push(state);
     // A person looks, and lets it go on.
@@ -191,7 +191,7 @@ describe('strangers who invent devices behind one network', () => {
     fc.assert(
       fc.property(anyChecks, (checks) => {
         fc.pre(isHealthy(checks));
-        for (const { tripped } of play(checks)) expect(tripped).toEqual([]);
+        expect(play(checks).flatMap(({ tripped }) => tripped)).toEqual([]);
       }),
       { numRuns: PROPERTY_RUNS },
     );

@@ -69,22 +69,16 @@ describe('rates and bases of the signals (§27.6)', () => {
     ...{ stuckBase: 90, silentBase: 150 },
   };
 
-  it('each is taken over its own base, with one decimal', () => {
+  it('each is taken over its own base, with one decimal, and is 0 while that is 0', () => {
     const { rates } = judge(counts).health;
-    expect(rates.failed.percent).toBe(5);
-    expect(rates.reverted.percent).toBe(5);
-    expect(rates.stuck.percent).toBe(10);
-    expect(rates.silent.percent).toBe(20);
+    expect(SIGNALS.map((signal) => rates[signal].percent)).toEqual([5, 5, 10, 20]);
     expect(rates.failed).toEqual({
       ...{ base: 200, percent: 5, low: 2.7, high: 9, limit: null, tripped: false },
       network: null,
     });
-  });
-
-  it('percents are 0 while the base is 0', () => {
-    const { rates } = judge({}).health;
+    const none = judge({}).health.rates;
     for (const signal of SIGNALS) {
-      expect(rates[signal]).toMatchObject({ percent: 0, low: 0, high: 0 });
+      expect(none[signal]).toMatchObject({ percent: 0, low: 0, high: 0 });
     }
   });
 
@@ -163,23 +157,22 @@ describe('verdict (§27.7)', () => {
     expect(judge({ ...enough, others }, silent).health.verdict).toBe('healthy');
   });
 
-  it('is too early for a release that is not offered now', () => {
-    const context = { guards: null, tripped: [], silentOthers: null, isOffered: false };
+  it.each([
+    ['is too early for a release that is not offered now', null, [], 'too early'],
+    ['stays unhealthy while the plan is held for it', guards(), ['failed'], 'unhealthy'],
+  ] as const)('%s', (_, limits, tripped, verdict) => {
+    const context = { guards: limits, tripped, silentOthers: null, isOffered: false };
     const { health } = judgeHealth({ ...NO_SIGNALS, ...enough }, context);
-    expect(health.verdict).toBe('too early');
+    expect(health.verdict).toBe(verdict);
   });
 
-  it('stays unhealthy while the plan is held for it', () => {
-    const tripped = ['failed'] as const;
-    const context = { guards: guards(), tripped, silentOthers: null, isOffered: false };
-    const { health } = judgeHealth({ ...NO_SIGNALS, ...enough }, context);
-    expect(health.verdict).toBe('unhealthy');
-  });
-
-  it('is never unhealthy without limits', () => {
+  it('is never unhealthy without limits, of which 0 is one', () => {
     const bad = { ...enough, failed: 100, reverted: 100 };
-    expect(judge(bad).health.verdict).toBe('healthy');
-    expect(judge(bad, {}).health.verdict).toBe('healthy');
+    expect([judge(bad), judge(bad, {})].map(({ health }) => health.verdict)).toEqual([
+      ...['healthy', 'healthy'],
+    ]);
+    const { exceeded } = judge({ offered: 100, failed: 1 }, { failedPercent: 0 });
+    expect(exceeded.map(({ signal }) => signal)).toEqual(['failed']);
   });
 
   it('is unhealthy when the low end is above the limit, not when only the rate is', () => {
@@ -195,20 +188,11 @@ describe('verdict (§27.7)', () => {
   it('a base below the minimum exceeds nothing: its guard cannot judge', () => {
     const few = judge({ installed: 99, reverted: 99 }, { revertedPercent: 1 });
     expect(few.exceeded).toEqual([]);
-    expect(few.blind).toEqual([
-      {
-        signal: 'reverted',
-        reason: 'reverted: 99 devices to judge by, and its guard needs 100',
-      },
-    ]);
+    const reason = 'reverted: 99 devices to judge by, and its guard needs 100';
+    expect(few.blind).toEqual([{ signal: 'reverted', reason }]);
     const many = judge({ installed: 100, reverted: 100 }, { revertedPercent: 1 });
     expect(many.exceeded.map(({ signal }) => signal)).toEqual(['reverted']);
     expect(many.blind).toEqual([]);
-  });
-
-  it('a limit of 0 is a limit', () => {
-    const { exceeded } = judge({ offered: 100, failed: 1 }, { failedPercent: 0 });
-    expect(exceeded.map(({ signal }) => signal)).toEqual(['failed']);
   });
 
   it('says in words and figures what is wrong: those that decided', () => {
@@ -264,16 +248,11 @@ describe('networks (§27.5)', () => {
     const counts = { stuck: 200, stuckBase: 260, networks: stuckBy([200, 200]) };
     const network = { count: 200, base: 200 };
     expect(judgedOf(counts)).toEqual({ ...CLEAR, undecided: true, network, verdict: 'too early' });
-    const { undecided } = judge(counts, limit);
-    expect(undecided).toEqual([
-      {
-        signal: 'stuck',
-        reason:
-          'stuck: 200 of 260 devices from 3 networks, 76.9 % (95 % interval 71.4 to 81.6 %), above the ' +
-          'limit of 2.5 %; without one network (200 of its 200 devices) 60 devices to judge by are ' +
-          'left, and its guard needs 100',
-      },
-    ]);
+    const reason =
+      'stuck: 200 of 260 devices from 3 networks, 76.9 % (95 % interval 71.4 to 81.6 %), above the ' +
+      'limit of 2.5 %; without one network (200 of its 200 devices) 60 devices to judge by are ' +
+      'left, and its guard needs 100';
+    expect(judge(counts, limit).undecided).toEqual([{ signal: 'stuck', reason }]);
     // One without a single hit may be the fleet.
     const office = { stuck: 60, stuckBase: 260, networks: stuckBy([0, 200], [1, 1]) };
     expect(judgedOf(office)).toMatchObject({ undecided: true, network: { count: 0, base: 200 } });
@@ -302,9 +281,8 @@ describe('networks (§27.5)', () => {
 
     it('a network leaves the other devices too', () => {
       expect(judgeSilent({ ...OWN, others }).exceeded).toHaveLength(1);
-      const { health, exceeded, undecided } = judgeSilent({
-        ...{ ...OWN, others, networks: silentBy(strangers) },
-      });
+      const counts = { ...OWN, others, networks: silentBy(strangers) };
+      const { health, exceeded, undecided } = judgeSilent(counts);
       expect([exceeded, undecided, health.verdict]).toEqual([[], [], 'healthy']);
     });
 
@@ -326,13 +304,8 @@ describe('networks (§27.5)', () => {
     });
 
     it('the others to remember are those that a network leaves with the largest share', () => {
-      const { silentOthers } = judgeSilent({
-        ...{
-          ...OWN,
-          others,
-          networks: silentBy({ ...strangers, others: 3, silentOthers: 3 }, strangers),
-        },
-      });
+      const networks = silentBy({ ...strangers, others: 3, silentOthers: 3 }, strangers);
+      const { silentOthers } = judgeSilent({ ...OWN, others, networks });
       expect(silentOthers?.without).toMatchObject({ devices: 200, silent: 60 });
       // Later there are no others, and the share without the strangers counts.
       const later = judgeSilent(OWN, silentOthers);

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { EventType } from '../../../src/contract/notification.ts';
+import type { PlanWait } from '../../../src/contract/rollout-plan.ts';
 import { failurePlaces } from '../../../src/domain/rollout/failure-places.ts';
 import { judgeHealth } from '../../../src/domain/rollout/judge-health.ts';
 import { planEvents } from '../../../src/domain/rollout/plan-events.ts';
@@ -12,8 +13,12 @@ import { guards, LIVE, planOf, UNBORN } from './plan-fixture.ts';
 const RUNNING = planOf('10:60 50:60 100:0');
 const AT_ONE: PlanState = { ...RUNNING, step: 0 };
 const WAIT = { guard: 'failed', since: '2027-01-01T00:00:00.000Z', reason: 'too few' } as const;
-const WAITING: PlanState = { ...AT_ONE, waitingFor: WAIT };
+const waiting = (parts: Partial<PlanWait> = {}): PlanState => ({
+  ...{ ...AT_ONE, waitingFor: { ...WAIT, ...parts } },
+});
+const WAITING = waiting();
 const HELD: PlanState = { ...AT_ONE, status: 'held', reason: 'Held' };
+const TRIPPED: PlanState = { ...HELD, tripped: ['failed'] };
 const NOTHING = {
   dimension: 'platform',
   ...{ failed: 0, failedBase: 0, reverted: 0, revertedBase: 0 },
@@ -39,38 +44,18 @@ const CASES: readonly Case[] = [
   ['a step', AT_ONE, { ...AT_ONE, step: 1 }, ['plan.step']],
   ['a step that others reached', AT_ONE, { ...AT_ONE, step: 1, isReached: true }, []],
   ['a wait', AT_ONE, WAITING, ['plan.waiting']],
-  [
-    'the same wait, with other words',
-    WAITING,
-    { ...WAITING, waitingFor: { ...WAIT, reason: 'fewer' } },
-    [],
-  ],
-  [
-    'a wait for another guard',
-    WAITING,
-    { ...WAITING, waitingFor: { ...WAIT, guard: 'stuck' } },
-    ['plan.waiting'],
-  ],
+  ['the same wait, with other words', WAITING, waiting({ reason: 'fewer' }), []],
+  ['a wait for another guard', WAITING, waiting({ guard: 'stuck' }), ['plan.waiting']],
   ['the end of a wait', WAITING, AT_ONE, []],
   ['a hold', AT_ONE, HELD, ['plan.held']],
   ['a hold after a wait', WAITING, HELD, ['plan.held']],
   ['the end of a hold', HELD, AT_ONE, []],
-  ['a trip', AT_ONE, { ...HELD, tripped: ['failed'] }, ['plan.tripped']],
-  ['a trip of a held plan', HELD, { ...HELD, tripped: ['failed'] }, ['plan.tripped']],
-  [
-    'one more trip',
-    { ...HELD, tripped: ['failed'] },
-    { ...HELD, tripped: ['failed', 'stuck'] },
-    ['plan.tripped'],
-  ],
+  ['a trip', AT_ONE, TRIPPED, ['plan.tripped']],
+  ['a trip of a held plan', HELD, TRIPPED, ['plan.tripped']],
+  ['one more trip', TRIPPED, { ...HELD, tripped: ['failed', 'stuck'] }, ['plan.tripped']],
   ['a hold for an undecided guard', AT_ONE, { ...HELD, undecided: ['failed'] }, ['plan.held']],
   ['one of a held plan', HELD, { ...HELD, undecided: ['failed'] }, ['plan.held']],
-  [
-    'a trip beside an undecided guard',
-    AT_ONE,
-    { ...HELD, tripped: ['failed'], undecided: ['stuck'] },
-    ['plan.tripped'],
-  ],
+  ['one beside an undecided guard', AT_ONE, { ...TRIPPED, undecided: ['stuck'] }, ['plan.tripped']],
   ['the end of its steps', AT_ONE, { ...AT_ONE, status: 'completed' }, ['plan.completed']],
   ['a cancellation', HELD, { ...HELD, status: 'cancelled' }, ['plan.cancelled']],
 ];
@@ -99,17 +84,7 @@ describe('what is told of a plan (§30.1)', () => {
       facts: {
         plan: { id: 'pln_1', status: 'held', step: 1, steps: 3, rollout: 10 },
         guards: [
-          {
-            guard: 'failed',
-            count: 40,
-            base,
-            percent,
-            low,
-            high,
-            limit: 2,
-            tripped: true,
-            platform,
-          },
+          { guard: 'failed', count: 40, base, percent, low, high, limit: 2, tripped: true, platform },
           { guard: 'stuck', limit: 5, tripped: false, platform: null },
         ],
       },

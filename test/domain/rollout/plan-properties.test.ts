@@ -46,49 +46,31 @@ type Event =
 
 const driver = fc.constantFrom(0 as const, 1 as const);
 const finds = fc.constantFrom<Finds>('well', 'well', 'well', 'bad', 'too few');
+const action = fc.constantFrom(...PLAN_ACTIONS);
+const status = fc.constantFrom(
+  ...(['published', 'published', 'paused', 'rolled_back', 'deprecated'] as const),
+);
+const jump = fc.integer({ min: -86_400, max: 86_400 });
+
+/** Events of a kind, as often as the weight says. */
+function often<Kind extends Event['kind']>(
+  weight: number,
+  kind: Kind,
+  fields: { [Name in Exclude<keyof Extract<Event, { kind: Kind }>, 'kind'>]: fc.Arbitrary<unknown> },
+) {
+  const event = fc.record({ kind: fc.constant(kind), ...fields });
+  return { weight, arbitrary: event as unknown as fc.Arbitrary<Event> };
+}
+
 const anyEvent: fc.Arbitrary<Event> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ kind: fc.constant('wait' as const), seconds: fc.nat(7200) }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('outage' as const), seconds: fc.nat(86_400) }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('jump' as const),
-      seconds: fc.integer({ min: -86_400, max: 86_400 }),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('drive' as const),
-      driver,
-      isLost: fc.boolean(),
-      finds,
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('read' as const), driver, finds }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('act' as const),
-      action: fc.constantFrom(...PLAN_ACTIONS),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant('serve' as const),
-      status: fc.constantFrom(
-        ...(['published', 'published', 'paused', 'rolled_back', 'deprecated'] as const),
-      ),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('raise' as const), to: fc.nat(100) }) },
+  often(6, 'wait', { seconds: fc.nat(7200) }),
+  often(2, 'outage', { seconds: fc.nat(86_400) }),
+  often(1, 'jump', { seconds: jump }),
+  often(8, 'drive', { driver, isLost: fc.boolean(), finds }),
+  often(2, 'read', { driver, finds }),
+  often(2, 'act', { action }),
+  often(2, 'serve', { status }),
+  often(1, 'raise', { to: fc.nat(100) }),
 );
 
 const anySteps = fc

@@ -21,13 +21,13 @@ import {
 const BAD = { offered: 47, failed: 20 };
 const LIMITS = { guards: guards({ failedPercent: 1, minimumDevices: 30 }) };
 const STUCK = { guards: guards({ stuckPercent: 2.5 }) };
-/** As many are stuck as of `one`, each of a network of its own. */
+/** Figures in which as many are stuck as in `one`, each of a network of its own. */
 const ALL = { stuck: 200, stuckBase: 260 };
 const PARTS = [
   { hits: 200, base: 200 },
   { hits: 0, base: 1 },
 ];
-/** Figures by the names that turns have. Of `one`, sixty devices are well, and 200 of one network are stuck. */
+/** Figures by the names that turns have. In `one` sixty devices are well, 200 of one network stuck. */
 const FIGURES: Readonly<Record<string, Partial<SignalCounts>>> = {
   ...{ well: {}, bad: BAD, few: { offered: 29 }, all: ALL },
   one: { ...ALL, networks: { ...NO_SIGNALS.networks, stuck: { count: 1, parts: PARTS } } },

@@ -1,6 +1,6 @@
 // Rules of approvals in the ledger port: who may decide by the ledger's clock, what ends a request, how many
-// wait, what a code host brings, and decisions at the same time as what must prevent them. What waits, and what
-// an approval answers, is tested over HTTP (test/service/approvals.test.ts).
+// wait, what a code host brings, and decisions at the same time as what must prevent them. What waits, and
+// what an approval answers, is tested over HTTP (test/service/approvals.test.ts).
 
 import { beforeEach, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';

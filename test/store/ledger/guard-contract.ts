@@ -1,6 +1,6 @@
-// Rules of guards, from check-ins to a plan that goes on, is held or stopped, with the calls that the service's
-// driver makes: for each signal, and for networks, no single one of which decides (docs/contract.md 27.5,
-// 27.14). When a guard's condition holds is tested in test/domain/rollout/health.test.ts.
+// Rules of guards, from check-ins to a plan that goes on, is held or stopped, with the calls that the driver
+// makes: for each signal, and for networks, no single one of which decides (docs/contract.md 27.5, 27.14).
+// When a guard's condition holds is tested in test/domain/rollout/health.test.ts.
 
 import { describe, expect, test } from 'vitest';
 import type { PlanGuards, RolloutPlan, Signal } from '../../../src/contract/rollout-plan.ts';
@@ -75,7 +75,7 @@ export function describeGuards({ database }: LedgerUnderTest): void {
       return expectValue(await create(placeOf(tenant), '100:60', { guards, ...parts })).value;
     }
 
-    /** Checks the guards as the driver does: the first check finds a condition, the second one confirms it. */
+    /** Checks the guards as the driver does: the first check finds a condition, the second confirms it. */
     async function checkTwice(tenant: TestTenant, plan: RolloutPlan): Promise<RolloutPlan> {
       const check = async () => {
         const { countedMs: seenUpToMs } = await ledger.beginPlanTurn(undefined);

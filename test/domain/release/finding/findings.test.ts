@@ -55,6 +55,14 @@ function found(
   );
 }
 
+/** A good artifact with another name, and one for macOS. */
+const named = (name: string): Artifact => good({ url: HOST + name });
+const mac = (name: string, signature?: string): Artifact => ({
+  ...{ ...named(name), platform: 'darwin' },
+  ...(signature === undefined ? {} : { signature }),
+});
+const UNSIGNED = 'error artifacts.0.signature';
+
 describe('findings of artifacts', () => {
   it.each<[string, readonly Artifact[], string?]>([
     ['nothing is wrong', [GOOD]],
@@ -64,67 +72,39 @@ describe('findings of artifacts', () => {
     ['a SHA-256 in base64', [good({ sha512: SHA256_SUM })], 'error artifacts.0.sha512'],
     ['unsigned beside signed', [SIGNED, good({ arch: 'aarch64' })], 'error artifacts.1.signature'],
     ['unsigned beside signed of another platform', [SIGNED, good({ platform: 'windows' })]],
-    [
-      'an unsigned dmg beside a signed archive',
-      [
-        good({ platform: 'darwin', url: `${HOST}a.app.tar.gz`, signature: MINISIGNED }),
-        good({ platform: 'darwin', url: `${HOST}a.dmg` }),
-      ],
-    ],
+    ['an unsigned dmg beside a signed archive', [mac('a.app.tar.gz', MINISIGNED), mac('a.dmg')]],
     ...['app.tar.gz', 'AppImage.tar.gz', 'nsis.zip', 'msi.zip'].map(
       (format): [string, readonly Artifact[], string] => [
         `an unsigned ${format}, which Tauri alone installs`,
-        [good({ url: `${HOST}a-setup.${format}` })],
-        'warning artifacts.0.signature',
+        ...([[named(`a-setup.${format}`)], 'warning artifacts.0.signature'] as const),
       ],
     ),
     [
       'an unsigned bundle of Tauri beside signed ones of its platform, said once',
-      [SIGNED, good({ arch: 'aarch64', url: `${HOST}a.AppImage.tar.gz` })],
+      [SIGNED, { ...named('a.AppImage.tar.gz'), arch: 'aarch64' }],
       'error artifacts.1.signature',
     ],
-    ['an unsigned archive that others install too', [good({ url: `${HOST}a.tar.gz` })]],
+    ['an unsigned archive that others install too', [named('a.tar.gz')]],
     ['a url that is not https', [good({ url: 'http://a.b/a.deb' })], 'warning artifacts.0.url'],
     ['the same target twice', [GOOD, GOOD], 'warning artifacts.1.format'],
-    ['the same target in two formats', [GOOD, good({ url: `${HOST}a.deb` })]],
+    ['the same target in two formats', [GOOD, named('a.deb')]],
     ['a misspelt platform', [good({ platform: 'widnows' })], 'warning artifacts.0.platform'],
     ['another name of a known platform', [good({ platform: 'macOS' })]],
     ['no artifacts', [], 'warning artifacts'],
     ['a dmg alone', [good({ platform: 'darwin', url: `${HOST}a.dmg` })], 'warning artifacts'],
-    ['a package of its version', [good({ url: `${HOST}Notes-1.1.0-full.nupkg` })]],
-    [
-      'a package of another version',
-      [good({ url: `${HOST}Notes-1.0.0-full.nupkg` })],
-      'warning artifacts.0.url',
-    ],
+    ['a package of its version', [named('Notes-1.1.0-full.nupkg')]],
+    ['one of another version', [named('Notes-1.0.0-full.nupkg')], 'warning artifacts.0.url'],
     ...['target/notes.AppImage.sig', '"c2lnbmF0dXJl"', '/tmp/notes.minisig\n', '<signature>'].map(
       (signature): [string, readonly Artifact[], string] => [
-        `${signature} for a signature`,
-        [good({ signature })],
-        'error artifacts.0.signature',
+        ...([`${signature} for a signature`, [good({ signature })], UNSIGNED] as const),
       ],
     ),
+    ['one that Tauri cannot read', [mac('a.app.tar.gz', 'c2lnbmF0dXJl')], UNSIGNED],
+    ['one of file and version', [minisigned('file:notes_1.1.0_amd64.AppImage\tversion:v1.1')]],
+    ['one of another file', [minisigned('file:notes_1.0.0_amd64.AppImage')], UNSIGNED],
+    ['one of another version', [minisigned('version:1.0.0')], UNSIGNED],
     [
-      'a signature that Tauri cannot read',
-      [good({ platform: 'darwin', url: `${HOST}a.app.tar.gz`, signature: 'c2lnbmF0dXJl' })],
-      'error artifacts.0.signature',
-    ],
-    [
-      'a signature of file and version',
-      [minisigned('file:notes_1.1.0_amd64.AppImage\tversion:v1.1')],
-    ],
-    [
-      'a signature of another file',
-      [minisigned('file:notes_1.0.0_amd64.AppImage')],
-      'error artifacts.0.signature',
-    ],
-    [
-      'a signature of another version',
-      [minisigned('version:1.0.0')],
-      'error artifacts.0.signature',
-    ],
-    [
-      'a signature of a file whose name the code host has changed',
+      'one of a file whose name the code host has changed',
       [{ ...minisigned('file:My Notes.AppImage'), url: `${HOST}My.Notes.AppImage` }],
     ],
   ])('%s', (_what, artifacts, expected) => {
@@ -151,51 +131,46 @@ describe('findings of artifacts', () => {
   });
 });
 
-describe('findings of the names of files', () => {
-  const linux = (name: string, arch?: string): Artifact => ({
-    ...{ platform: 'linux', url: HOST + name },
-    ...(arch === undefined ? {} : { arch }),
+/** Artifacts of a text such as `linux/x64 a.zip, windows b.exe`. */
+function files(text: string): readonly Artifact[] {
+  return text.split(', ').map((each) => {
+    const [machine = '', name = ''] = each.split(' ');
+    const [platform = '', arch] = machine.split('/');
+    return { platform, url: HOST + name, ...(arch === undefined ? {} : { arch }) };
   });
-  it.each<[string, readonly Artifact[], ...string[]]>([
-    ['a checksum', [linux('a.zip.sha256', 'x64')], 'error artifacts.0.url'],
-    ['symbols', [linux('notes-1.1.0-symbols.zip', 'x64')], 'error artifacts.0.url'],
-    ['sources', [linux('notes-1.1.0-src.tar.gz', 'x64')], 'error artifacts.0.url'],
-    ['a part', [linux('notes-linux.7z.001', 'x64')], 'error artifacts.0.url'],
-    [
-      'a package that is not the whole app',
-      [{ platform: 'windows', url: `${HOST}Notes-1.1.0-delta.nupkg` }],
-      'error artifacts.0.url',
-    ],
+}
+
+describe('findings of the names of files', () => {
+  const [URL, ARCH] = ['artifacts.0.url', 'artifacts.0.arch'];
+  it.each<[string, string, string?]>([
+    ['a checksum', 'linux/x64 a.zip.sha256', `error ${URL}`],
+    ['symbols', 'linux/x64 notes-1.1.0-symbols.zip', `error ${URL}`],
+    ['sources', 'linux/x64 notes-1.1.0-src.tar.gz', `error ${URL}`],
+    ['a part', 'linux/x64 notes-linux.7z.001', `error ${URL}`],
+    ['a package that is not the whole app', 'windows Notes-1.1.0-delta.nupkg', `error ${URL}`],
     [
       'the name of another artifact with something added',
-      [linux('notes-linux', 'x64'), linux('notes-linux.2', 'arm64')],
-      'error artifacts.1.url',
+      ...(['linux/x64 notes-linux, linux/arm64 notes-linux.2', 'error artifacts.1.url'] as const),
     ],
-    ['an ending that is not known', [linux('notes.own', 'x64')], 'warning artifacts.0.url'],
-    ["the publisher's own format", [{ ...linux('notes.json', 'x64'), format: 'own' }]],
-    ['no ending', [linux('download', 'x64')]],
-    ['no architecture, and nothing that names one', [linux('a.AppImage'), linux('b.deb')]],
-    [
-      'no architecture beside one that is named',
-      [linux('a.deb'), linux('b.AppImage', 'arm64')],
-      'warning artifacts.0.arch',
-    ],
-    ['none beside what runs on all', [linux('a.AppImage'), linux('b.deb', 'universal')]],
-    ['a program that another one runs', [linux('a-linux.jar'), linux('b.AppImage', 'arm64')]],
-    [
-      'a package for Android that holds all',
-      [
-        { platform: 'android', url: `${HOST}a.apk` },
-        { platform: 'android', arch: 'arm64', url: `${HOST}a-arm64.apk` },
-      ],
-    ],
-    ['no architecture while the name tells one', [linux('a-x64.deb')], 'warning artifacts.0.arch'],
-    ['none while the name tells all', [linux('a_1.1.0_all.deb')]],
-    ['a name of its own', [linux('a-linux-quux.zip', 'quux')], 'warning artifacts.0.arch'],
-    ['none while the name has its own', [linux('a-linux-quux.zip')], 'warning artifacts.0.arch'],
-    ['the name of another platform', [linux('a-mac-x64.zip')]],
-  ])('%s', (_what, artifacts, ...expected) => {
-    expect(found('1.1.0', artifacts)).toEqual(expected);
+    ['an ending that is not known', 'linux/x64 notes.own', `warning ${URL}`],
+    ['no ending', 'linux/x64 download'],
+    ['no architecture, and nothing that names one', 'linux a.AppImage, linux b.deb'],
+    ['none beside one that is named', 'linux a.deb, linux/arm64 b.AppImage', `warning ${ARCH}`],
+    ['none beside what runs on all', 'linux a.AppImage, linux/universal b.deb'],
+    ['a program that another one runs', 'linux a-linux.jar, linux/arm64 b.AppImage'],
+    ['a package for Android that holds all', 'android a.apk, android/arm64 a-arm64.apk'],
+    ['no architecture while the name tells one', 'linux a-x64.deb', `warning ${ARCH}`],
+    ['none while the name tells all', 'linux a_1.1.0_all.deb'],
+    ['a name of its own', 'linux/quux a-linux-quux.zip', `warning ${ARCH}`],
+    ['none while the name has its own', 'linux a-linux-quux.zip', `warning ${ARCH}`],
+    ['the name of another platform', 'linux a-mac-x64.zip'],
+  ])('%s', (_what, text, expected) => {
+    expect(found('1.1.0', files(text))).toEqual(expected === undefined ? [] : [expected]);
+  });
+
+  it("the publisher's own format", () => {
+    const [own] = files('linux/x64 notes.json') as [Artifact];
+    expect(found('1.1.0', [{ ...own, format: 'own' }])).toEqual([]);
   });
 });
 
@@ -205,7 +180,7 @@ describe('findings beside the other releases', () => {
     ['lacks an architecture', '1.1.0', [GOOD], [GOOD, good({ arch: 'a' })], 'warning artifacts'],
     ['has all', '1.1.0', [good({ arch: 'universal' })], [GOOD, good({ arch: 'aarch64' })]],
     ['has more', '1.1.0', [GOOD, good({ platform: 'windows' })], [GOOD]],
-    ['is below the newest', '0.9.0', [good({ url: `${HOST}a.deb` })], [GOOD], 'warning version'],
+    ['is below the newest', '0.9.0', [named('a.deb')], [GOOD], 'warning version'],
   ])('a release that %s', (_what, text, artifacts, before, expected) => {
     const place = snapshot([release('1.0.0', { artifacts: before.map(older) })]);
     expect(found(text, artifacts, place)).toEqual(expected === undefined ? [] : [expected]);
@@ -218,7 +193,6 @@ describe('findings beside the other releases', () => {
 });
 
 describe('findings of names that tell a version', () => {
-  const named = (name: string): Artifact => good({ url: HOST + name });
   const at = (tag: string): Artifact =>
     good({ url: `https://github.com/acme/note/releases/download/${tag}/Note.zip` });
   const told = ['warning artifacts.0.url'];
@@ -256,30 +230,17 @@ describe('findings of files that an earlier version has', () => {
     snapshot([release('1.0.14', { artifacts: [good(artifact)], ...parts })]);
   const file = (artifact: Partial<Artifact>) => [good({ url: `${HOST}new.AppImage`, ...artifact })];
   const HEX = Buffer.from(BASE64_SUM, 'base64').toString('hex');
+  const [SHORT, SHORTEST] = ['ab'.repeat(32), 'ab'.repeat(20)];
+  const SPELT = 'HTTPS://DL.example.com/a.zip';
   it.each<[string, Partial<Artifact>, Partial<Artifact>, string?]>([
     ['another file', { sha512: HEX }, {}],
     ['the address', { url: `${HOST}a.zip` }, { url: `${HOST}a.zip` }, 'url'],
-    [
-      'the address, spelt otherwise',
-      { url: `${HOST}a.zip` },
-      { url: 'HTTPS://DL.example.com/a.zip' },
-      'url',
-    ],
+    ['the address, spelt otherwise', { url: `${HOST}a.zip` }, { url: SPELT }, 'url'],
     ['the SHA-512', { sha512: HEX }, { sha512: HEX }, 'sha512'],
-    [
-      'the SHA-512, spelt otherwise',
-      { sha512: BASE64_SUM },
-      { sha512: HEX.toUpperCase() },
-      'sha512',
-    ],
+    ['the SHA-512 in capitals', { sha512: BASE64_SUM }, { sha512: HEX.toUpperCase() }, 'sha512'],
     ['the SHA-512 in base64', { sha512: HEX }, { sha512: BASE64_SUM }, 'sha512'],
-    [
-      'the SHA-256',
-      { sha256: 'ab'.repeat(32) },
-      { sha256: 'ab'.repeat(32), sha512: HEX },
-      'sha256',
-    ],
-    ['the SHA-1', { sha1: 'ab'.repeat(20) }, { sha1: 'ab'.repeat(20), sha512: HEX }, 'sha1'],
+    ['the SHA-256', { sha256: SHORT }, { sha256: SHORT, sha512: HEX }, 'sha256'],
+    ['the SHA-1', { sha1: SHORTEST }, { sha1: SHORTEST, sha512: HEX }, 'sha1'],
   ])('%s', (_what, old, fresh, field) => {
     const expected = field === undefined ? [] : [`error artifacts.0.${field}`];
     expect(found('1.0.15', file(fresh), having(old))).toEqual(expected);
@@ -296,7 +257,7 @@ describe('findings of files that an earlier version has', () => {
 });
 
 describe('findings of build numbers', () => {
-  const mac = (name: string, parts: Partial<Artifact> = {}): Artifact => ({
+  const universal = (name: string, parts: Partial<Artifact> = {}): Artifact => ({
     ...{ platform: 'darwin', arch: 'universal', url: HOST + name },
     ...parts,
   });
@@ -314,48 +275,34 @@ describe('findings of build numbers', () => {
     ['a word before a number', '4.1', '4.1b10', told],
     ['the same one with a zero more', '4.1', '4.1.0', told],
   ])('%s (§23.3)', (_what, old, own, expected) => {
-    const place = snapshot([release('4.0.0', { artifacts: [mac('old.zip', build(old))] })]);
-    expect(found('4.1.0', [mac('new.zip', build(own))], place)).toEqual(expected);
+    const place = snapshot([release('4.0.0', { artifacts: [universal('old.zip', build(old))] })]);
+    expect(found('4.1.0', [universal('new.zip', build(own))], place)).toEqual(expected);
   });
 
   it('concerns the same machine, and files that Sparkle installs (§23.3)', () => {
-    const place = snapshot([release('4.0.0', { artifacts: [mac('a.zip', build('400'))] })]);
-    const other = { ...mac('b.exe', build('9')), platform: 'windows' };
+    const place = snapshot([release('4.0.0', { artifacts: [universal('a.zip', build('400'))] })]);
+    const other = { ...universal('b.exe', build('9')), platform: 'windows' };
     const [signature, format] = [MINISIGNED, 'app.tar.gz'];
-    const others = [other, mac('b.app.tar.gz', { signature, format })];
-    const all = [...others, mac('b.zip', build('401')), mac('b.dmg')];
+    const others = [other, universal('b.app.tar.gz', { signature, format })];
+    const all = [...others, universal('b.zip', build('401')), universal('b.dmg')];
     expect(found('4.1.0', all, place).filter((each) => /buildVersion/.test(each))).toEqual([]);
   });
 });
 
 describe('findings of appcasts whose address names no architecture', () => {
-  const file = (name: string, platform: string, arch?: string): Artifact => ({
-    ...{ platform, url: HOST + name },
-    ...(arch === undefined ? {} : { arch }),
-  });
-  const [zip, exe] = ['a-arm64.zip', 'a-arm64-setup.exe'];
-  const intel = [file('old-x64.zip', 'darwin', 'x64')];
-  it.each<[string, readonly Artifact[], readonly Artifact[], boolean]>([
-    ['an app for Apple silicon alone', [file(zip, 'darwin', 'arm64')], [], false],
-    ['one that was for Intel Macs', [file(zip, 'darwin', 'arm64')], intel, true],
-    [
-      'one that still is',
-      [file(zip, 'darwin', 'arm64'), file('b.zip', 'darwin', 'x64')],
-      [],
-      false,
-    ],
-    ['Windows on ARM alone', [file(exe, 'windows', 'arm64')], [], true],
-    ['Windows of 32 bits alone', [file('a-ia32.msi', 'windows', 'ia32')], [], true],
-    [
-      'Windows on both',
-      [file(exe, 'windows', 'arm64'), file('b.exe', 'windows', 'x64')],
-      [],
-      false,
-    ],
-    ['what WinSparkle does not install', [file('a-arm64.nupkg', 'windows', 'arm64')], [], false],
-  ])('%s (§21.5, §23.3)', (_what, artifacts, before, isTold) => {
-    const place = snapshot([release('1.0.0', { artifacts: before, followed: true })]);
-    const told = findingsOf(version('1.1.0'), artifacts, place);
+  const intel = 'darwin/x64 old-x64.zip';
+  it.each<[string, string, boolean, string?]>([
+    ['an app for Apple silicon alone', 'darwin/arm64 a-arm64.zip', false],
+    ['one that was for Intel Macs', 'darwin/arm64 a-arm64.zip', true, intel],
+    ['one that still is', 'darwin/arm64 a-arm64.zip, darwin/x64 b.zip', false, intel],
+    ['Windows on ARM alone', 'windows/arm64 a-arm64-setup.exe', true],
+    ['Windows of 32 bits alone', 'windows/ia32 a-ia32.msi', true],
+    ['Windows on both', 'windows/arm64 a-arm64-setup.exe, windows/x64 b.exe', false],
+    ['what WinSparkle does not install', 'windows/arm64 a-arm64.nupkg', false],
+  ])('%s (§21.5, §23.3)', (_what, text, isTold, before) => {
+    const artifacts = before === undefined ? [] : files(before);
+    const place = snapshot([release('1.0.0', { artifacts, followed: true })]);
+    const told = findingsOf(version('1.1.0'), files(text), place);
     expect(told.some(({ message }) => /Without \?arch=/.test(message))).toBe(isTold);
   });
 });
