@@ -220,7 +220,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
       const paused = Object.keys(present).filter((version) => present[version] === 'paused');
       expect(paused.sort()).toEqual([...stopped, '0.9.0'].sort());
       const entries = await readAudit(ledger, tenant);
-      const byStop = entries.filter(({ after }) => after !== null && 'stop' in after);
+      const byStop = entries.filter(({ after }) => Object.hasOwn(after ?? {}, 'stop'));
       expect(byStop).toHaveLength(2 * before.value.releases.length + stopped.length);
       const resumed = await Promise.all(stops.map(({ value }) => resume(tenant, value.id)));
       const released = resumed.flatMap((each) => versionsOf(each.released));
