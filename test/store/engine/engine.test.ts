@@ -63,8 +63,14 @@ const ON_CLUSTER: Readonly<Record<string, readonly string[]>> = {
 type Store = { readonly url: string; stop(): Promise<void> };
 
 /** Declares the contract, or the rules of these titles. */
-function contract(name: string, make: () => Promise<EnginesUnderTest>, only?: readonly string[]) {
-  describe(`engine contract: ${name}`, () => {
+function contract(
+  name: string,
+  missingProgram: string | undefined,
+  make: () => Promise<EnginesUnderTest>,
+  only?: readonly string[],
+) {
+  if (missingProgram) console.log(`Skipped: engine contract on ${name} (no ${missingProgram})`);
+  describe.skipIf(missingProgram !== undefined)(`engine contract: ${name}`, () => {
     const missing = new Set(only);
     const rule: Rule = (title, body) => {
       if (only !== undefined && !missing.delete(title)) return;
@@ -91,16 +97,12 @@ function contract(name: string, make: () => Promise<EnginesUnderTest>, only?: re
   });
 }
 
-contract('memory', async () => makeMemory());
-if (findRedis() === undefined) skip('Redis', 'no redis-server in PATH');
-else contract('Redis', () => connectTwo(startRedis()));
-
-if (findRedis() === undefined) skip('Redis Cluster', 'no redis-server in PATH');
-else if (findRedisCli() === undefined) skip('Redis Cluster', 'no redis-cli in PATH');
-else {
-  const rules = IS_WHOLE_MATRIX ? undefined : Object.values(ON_CLUSTER).flat();
-  contract('Redis Cluster', () => connectTwo(startRedisCluster()), rules);
-}
+const noRedis = findRedis() === undefined ? 'redis-server in PATH' : undefined;
+const noCli = findRedisCli() === undefined ? 'redis-cli in PATH' : undefined;
+const onCluster = IS_WHOLE_MATRIX ? undefined : Object.values(ON_CLUSTER).flat();
+contract('memory', undefined, async () => makeMemory());
+contract('Redis', noRedis, () => connectTwo(startRedis()));
+contract('Redis Cluster', noRedis ?? noCli, () => connectTwo(startRedisCluster()), onCluster);
 
 function makeMemory(): EnginesUnderTest {
   let passedMs = 0;
@@ -165,10 +167,4 @@ function connect(url: string) {
     answerMsMax: ANSWER_MS_MAX,
     onFault: () => {},
   });
-}
-
-function skip(name: string, reason: string): void {
-  console.log(`Skipped: engine contract on ${name} (${reason})`);
-  // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
-  it.skip(`engine contract: ${name} (${reason})`, () => {});
 }

@@ -2,39 +2,9 @@
 
 import { expect, it } from 'vitest';
 import { createMemoryEngine } from '../../../src/store/memory/memory-engine.ts';
-import { packCheckIns } from '../../support/pack-check-ins.ts';
-import { announcementOf } from './engine-contract.ts';
-import {
-  batchOf,
-  confirmed,
-  devicesIn,
-  NOTHING_HELD,
-  notedIn,
-  storedLabelsOf,
-  unconfirmed,
-} from './fleet-sample.ts';
+import { confirmed, NOTHING_HELD, notedIn, storedLabelsOf, unconfirmed } from './fleet-sample.ts';
 
 const HOUR_MS = 3_600_000;
-
-it('a place is free exactly one window after it was taken, not a millisecond before', async () => {
-  let now = 1000;
-  const engine = createMemoryEngine({ now: () => now });
-  await engine.countRequest('key', 2, 60_000);
-  now = 1500;
-  await engine.countRequest('key', 2, 60_000);
-  now = 60_999;
-  expect(await engine.countRequest('key', 2, 60_000)).toMatchObject({
-    isAllowed: false,
-    waitMs: 1,
-    leaveMs: 1,
-  });
-  now = 61_000;
-  expect(await engine.countRequest('key', 2, 60_000)).toMatchObject({ isAllowed: true, waitMs: 0 });
-  expect(await engine.countRequest('key', 2, 60_000)).toMatchObject({
-    isAllowed: false,
-    waitMs: 500,
-  });
-});
 
 it('a place is not taken for longer than the window, whatever fractions the clock has', async () => {
   // The sum of this time and the window is rounded up.
@@ -46,48 +16,7 @@ it('a place is not taken for longer than the window, whatever fractions the cloc
   expect([first.leaveMs, refused.leaveMs]).toEqual([10_000, 10_000]);
 });
 
-it('an announcement is never heard before the call that made it has returned', async () => {
-  const engine = createMemoryEngine();
-  const events: string[] = [];
-  engine.subscribe(
-    () => events.push('heard'),
-    () => events.push('resumed'),
-  );
-  const announced = engine.announce(announcementOf('app', 1));
-  events.push('called');
-  await announced;
-  events.push('returned');
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(events).toEqual(['called', 'returned', 'heard']);
-});
-
-it('a batch is abandoned after exactly the time that the one who asks allows', async () => {
-  let now = 1000;
-  const engine = createMemoryEngine({ now: () => now });
-  await engine.appendCheckIns(packCheckIns(batchOf('a')));
-  await engine.takeCheckIns('dead', 1, 0, 500);
-  now = 1499;
-  expect(await engine.takeCheckIns('heir', 1, 0, 500)).toEqual([]);
-  now = 1500;
-  expect(devicesIn(await engine.takeCheckIns('heir', 1, 0, 500))).toEqual(['a']);
-  now = 1999;
-  expect(await engine.takeCheckIns('third', 1, 0, 500)).toEqual([]);
-});
-
-it('an empty queue has no age, however long reading the clock takes', async () => {
-  let now = 0;
-  const engine = createMemoryEngine({
-    now: () => {
-      now += 1;
-      return now;
-    },
-  });
-  expect(await engine.ageOfCheckIns()).toBe(0);
-  await engine.appendCheckIns(packCheckIns(batchOf('a')));
-  expect(await engine.ageOfCheckIns()).toBeGreaterThan(0);
-});
-
-it('labels are confirmed for an hour after they were put', async () => {
+it('labels are confirmed for an hour after they were put, and run out a week after their last use', async () => {
   let now = 0;
   const engine = createMemoryEngine({ now: () => now });
   const [once, twice] = [storedLabelsOf('once', 1), storedLabelsOf('twice', 1)];
@@ -97,22 +26,13 @@ it('labels are confirmed for an hour after they were put', async () => {
   now = HOUR_MS - 1;
   expect(await engine.getLabels([once, twice])).toEqual(confirmed(once, twice));
   now = HOUR_MS;
-  expect(await engine.getLabels([once, twice])).toEqual([
-    ...unconfirmed(once),
-    ...confirmed(twice),
-  ]);
-});
-
-it('labels run out a week after their last use', async () => {
-  let now = 0;
-  const engine = createMemoryEngine({ now: () => now });
-  const [used, unused] = [storedLabelsOf('used', 1), storedLabelsOf('unused', 1)];
-  await engine.putLabels([used, unused]);
+  const both = [...unconfirmed(once), ...confirmed(twice)];
+  expect(await engine.getLabels([once, twice])).toEqual(both);
   for (let day = 1; day <= 20; day++) {
     now = day * 24 * HOUR_MS;
-    expect(await engine.getLabels([used])).toEqual(unconfirmed(used));
+    expect(await engine.getLabels([once])).toEqual(unconfirmed(once));
   }
-  expect(await engine.getLabels([unused])).toEqual([NOTHING_HELD]);
+  expect(await engine.getLabels([twice])).toEqual([NOTHING_HELD]);
 });
 
 it('labels are bounded: those of the device that was of no use for longest go first', async () => {
@@ -130,12 +50,14 @@ it('labels are bounded: those of the device that was of no use for longest go fi
   ]);
 });
 
-it('a note counts until its check-in is on record, however often others of the device come', async () => {
+function noting() {
   const time = { now: 1000, endedBefore: 0 };
-  const engine = createMemoryEngine({
-    now: () => time.now,
-    labelNotesEndedBefore: () => time.endedBefore,
-  });
+  const [now, labelNotesEndedBefore] = [() => time.now, () => time.endedBefore];
+  return { time, engine: createMemoryEngine({ now, labelNotesEndedBefore }) };
+}
+
+it('a note counts until its check-in is on record, however often others of the device come', async () => {
+  const { time, engine } = noting();
   const device = { appId: 'app_1', deviceId: 'a' };
   const note = (at: number, key: string) =>
     engine.noteLabels([{ ...device, at, labels: new Map([[key, 'v']]) }]);
@@ -149,11 +71,7 @@ it('a note counts until its check-in is on record, however often others of the d
 });
 
 it('notes nothing of further devices while too many wait, and does again once they have ended', async () => {
-  const time = { now: 1000, endedBefore: 0 };
-  const engine = createMemoryEngine({
-    now: () => time.now,
-    labelNotesEndedBefore: () => time.endedBefore,
-  });
+  const { time, engine } = noting();
   const noteOf = (deviceId: string) => {
     return { appId: 'app_1', deviceId, at: 1, labels: new Map([['ring', 'early']]) };
   };
