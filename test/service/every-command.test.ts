@@ -102,6 +102,35 @@ function githubJson({ folder }: Place): string {
   return path;
 }
 
+/** Arguments for what something was made for, which is not named. */
+function after(make: (place: Place) => unknown, args: (place: Place) => string[]) {
+  return async (place: Place) => {
+    await make(place);
+    return args(place);
+  };
+}
+
+async function edgeToken({ node }: Place): Promise<string[]> {
+  const { body } = await admin(node, 'POST', 'edge-tokens', { name: 'west', org: null });
+  return [idOf(body)];
+}
+
+/** Arguments for a plan that is held. */
+async function ofHeldPlan(place: Place): Promise<string[]> {
+  const args = await ofPlan(place);
+  const body = { app: place.tenant.app, channel: 'stable', version: '1.0.0', action: 'hold' };
+  await manage(place.node, place.tenant, 'PATCH', 'releases/plan', body);
+  return args;
+}
+
+/** Arguments for a stop of a release. */
+async function ofStop(place: Place): Promise<string[]> {
+  await ofRelease(place);
+  const { app: stopped } = place.tenant;
+  const { body } = await manage(place.node, place.tenant, 'POST', 'stop', { app: stopped });
+  return [idOf(body?.stop)];
+}
+
 /** Command and what it prints, by its name. */
 const ROWS: Readonly<Record<string, Row>> = {
   'org create': [() => ['--name', 'Acme'], MADE],
@@ -137,13 +166,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ],
     /^secret: whsec_/m,
   ],
-  'notify list': [
-    async (place) => {
-      await destination(place);
-      return org(place);
-    },
-    /^ID +NAME/m,
-  ],
+  'notify list': [after(destination, org), /^ID +NAME/m],
   'notify test': [destination, /^Sent the event test, as dlv_\w+: .*notify list/m],
   'notify send-link': [
     (place) => destination(place, { kind: 'mail', to: 'ops@example.com' }),
@@ -151,20 +174,8 @@ const ROWS: Readonly<Record<string, Row>> = {
   ],
   'notify remove': [destination, MADE],
   'edge-token create': [() => ['--name', 'west', '--all'], /^secret: sluice-edge_/m],
-  'edge-token list': [
-    async ({ node }) => {
-      await admin(node, 'POST', 'edge-tokens', { name: 'west', org: null });
-      return [];
-    },
-    /^ID +NAME/m,
-  ],
-  'edge-token revoke': [
-    async ({ node }) => {
-      const { body } = await admin(node, 'POST', 'edge-tokens', { name: 'west', org: null });
-      return [String(body?.id)];
-    },
-    /^revokedAt: \d/m,
-  ],
+  'edge-token list': [after(edgeToken, () => []), /^ID +NAME/m],
+  'edge-token revoke': [edgeToken, /^revokedAt: \d/m],
   audit: [org, /^AT +WHO +WHAT/m],
   'secrets reseal': [() => [], /^resealed: \d+$/m],
   backup: [({ folder }) => [`${folder}.tar.gz`], /^bytes: \d+$/m],
@@ -190,51 +201,21 @@ const ROWS: Readonly<Record<string, Row>> = {
   'release rollback': [(place) => ofRelease(place), /^status: rolled_back$/m],
   'release deprecate': [(place) => ofRelease(place, '--dry-run'), /^effect: /m],
   'release promote': [
-    async (place) => {
-      await ofRelease(place);
-      return [...app(place), '--from', 'stable', '--to', 'beta', '--version', '1.0.0'];
-    },
+    after(ofRelease, (place) => [
+      ...[...app(place), '--from', 'stable', '--to', 'beta', '--version', '1.0.0'],
+    ]),
     /^promoted: .* on beta/m,
   ],
   'release withdraw': [(place) => ofRelease(place), RELEASE],
   'plan set': [(place) => ofRelease(place, '--preset', 'careful'), PLAN],
   'plan show': [ofPlan, PLAN],
   'plan hold': [ofPlan, /^status: held$/m],
-  'plan resume': [
-    async (place) => {
-      const args = await ofPlan(place);
-      const name = { app: place.tenant.app, channel: 'stable', version: '1.0.0' };
-      const body = { ...name, action: 'hold' };
-      await manage(place.node, place.tenant, 'PATCH', 'releases/plan', body);
-      return args;
-    },
-    /^status: running$/m,
-  ],
+  'plan resume': [ofHeldPlan, /^status: running$/m],
   'plan advance': [ofPlan, PLAN],
   'plan cancel': [ofPlan, /^status: cancelled$/m],
-  stop: [
-    async (place) => {
-      await ofRelease(place);
-      return app(place);
-    },
-    /^paused +stable 1\.0\.0$/m,
-  ],
-  resume: [
-    async (place) => {
-      await ofRelease(place);
-      const { node, tenant } = place;
-      const { body } = await manage(node, tenant, 'POST', 'stop', { app: tenant.app });
-      return [idOf(body?.stop)];
-    },
-    /^published +stable 1\.0\.0$/m,
-  ],
-  'approval list': [
-    async (place) => {
-      await approval(place);
-      return app(place);
-    },
-    /^ID +STATUS/m,
-  ],
+  stop: [after(ofRelease, app), /^paused +stable 1\.0\.0$/m],
+  resume: [ofStop, /^published +stable 1\.0\.0$/m],
+  'approval list': [after(approval, app), /^ID +STATUS/m],
   'approval show': [approval, /pending$/m],
   'device erase': [async (place) => ['a', ...(await withDevices(place))], /^Erased/m],
   explain: [

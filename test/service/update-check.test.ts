@@ -45,7 +45,6 @@ deviceSuite('update check', (node) => {
     ['@/Stable/linux/x86_64/1.0.0', 404, 'Unknown channel'],
     [linux('1.0.0%20'), 400, 'version: Invalid version'],
     ['@/stab%6Ce/my%20os%2Fx/a+b/1.0.0+4', 200],
-    ['@/stable/my%20os%2Fx/a%2Bb/1.1.0+5', 204],
     ['@/stable/my+os%2Fx/a+b/1.0.0', 204],
     ['@/stable/linux/x86_64', 404, 'Not found'],
   ])('an address /u/%s is %i (§4.7, §4.7.3)', async (path, status, error) => {
@@ -61,8 +60,6 @@ deviceSuite('update check', (node) => {
       [linux('1.1.0'), 204],
       ['@/nightly/linux/x86_64/1.0.0', 404],
       [linux('x'), 400],
-      [`${linux('1.0.0')}?l.=x`, 400],
-      ['a', 404],
       ['/a', 404],
     ] as const) {
       const told = async (method: string) => {
@@ -90,10 +87,7 @@ deviceSuite('update check', (node) => {
     const matchLabels = JSON.parse('{"größe & 🚀":["a=b&c","ß"],"__proto__":["x"]}') as object;
     await release(node, tenant, '1.0.9', beta);
     const artifacts = [{ platform: 'linux', arch: 'x86_64', ...carried }];
-    const matchExpressions = [
-      { key: '$version', operator: 'VersionLt', values: ['1.0.5'] },
-      { key: 'tier', operator: 'DoesNotExist' },
-    ];
+    const matchExpressions = [{ key: '$version', operator: 'VersionLt', values: ['1.0.5'] }];
     const targets = { matchLabels, matchExpressions };
     const parts = { ...beta, notes: told.notes, artifacts, targets };
     const { createdAt } = await release(node, tenant, told.version, parts);
@@ -104,13 +98,9 @@ deviceSuite('update check', (node) => {
     const manifest = { ...told, ...carried, updateMode: 'optional', pub_date: createdAt };
     const query = `l.__proto__=x&${key}=%C3%9F`;
     expect(await ask(tenant, '1.0.0', { ...beta, query })).toEqual(manifest);
-    for (const device of [{}, { device: '' }]) {
-      expect(await versionFor(`l.__proto__=x&${key}=a%3Db%26c`, device)).toBe(told.version);
-    }
-    const without = ['', `l.__proto__=x&${key}=ss`, `l.__proto__=y&${key}=%C3%9F`];
-    for (const other of [...without, `${query}&l.tier=free`]) {
+    expect(await versionFor(`l.__proto__=x&${key}=a%3Db%26c`, { device: '' })).toBe(told.version);
+    for (const other of ['', `l.__proto__=x&${key}=ss`, `l.__proto__=y&${key}=%C3%9F`]) {
       expect(await versionFor(other)).toBe('1.0.9');
-      expect(await versionFor(other, { device: '' })).toBe('1.0.9');
     }
     expect((await ask(tenant, '1.0.5', { ...beta, query }))?.version).toBe('1.0.9');
     // Rolled back on one channel, it is not so on another.
@@ -148,11 +138,7 @@ deviceSuite('update check', (node) => {
     // From 1: the id `0` is one that many devices share (§19.10).
     const ids = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((serial) => [
       ...[`${serial}`, `${serial}`.padEnd(128, 'x'), `gerät-${serial}-größe`],
-      ...[
-        `x日本-${serial}-🚀x`,
-        `${serial}${'🚀'.repeat(125)}xx`,
-        `my "device", ${serial}; (blue)`,
-      ],
+      ...[`x日本-${serial}-🚀x`, `${serial}${'🚀'.repeat(125)}xx`, `my "${serial}"; (blue)`],
     ]);
     const inCohort = (rollout: number) =>
       ids.filter((each) => cohortBucket(hashText(each), hashText(String(id))) < rollout * 100);
@@ -160,24 +146,21 @@ deviceSuite('update check', (node) => {
     for (const [change, expected] of [
       [{ rollout: 50 }, inCohort(50)],
       [{ status: 'paused' }, []],
-      [{ status: 'published' }, inCohort(50)],
-      [{ rollout: 99 }, inCohort(99)],
+      [{ status: 'published', rollout: 99 }, inCohort(99)],
     ] as const) {
       await serve(node, staged, '2.0.0', change);
       expect(await offered(ids)).toEqual(expected);
     }
-    for (const text of ['', '   ', 'x'.repeat(129), `x${'ä'.repeat(127)}x`]) {
+    for (const text of ['   ', 'x'.repeat(129), `x${'ä'.repeat(127)}x`]) {
       expect(await offered([text])).toEqual([]);
     }
     await serve(node, staged, '2.0.0', { rollout: 100 });
-    expect(await offered(ids)).toEqual(ids);
     await setChannel(node, staged, { updateMode: 'recommended', minimumSupportedVersion: '1.5' });
     const terms = { minimumSupportedVersion: '1.5' };
     expect(await ask(staged, '1.4.9')).toMatchObject({ ...terms, updateMode: 'required' });
     expect(await ask(staged, '1.5.0')).toMatchObject({ ...terms, updateMode: 'recommended' });
     await setChannel(node, staged, { updateMode: 'optional', minimumSupportedVersion: null });
-    const update = await ask(staged);
-    expect(update).toMatchObject({ updateMode: 'optional' });
-    expect(update).not.toHaveProperty('minimumSupportedVersion');
+    const last = await ask(staged);
+    expect([last?.updateMode, last?.minimumSupportedVersion]).toEqual(['optional', undefined]);
   });
 });

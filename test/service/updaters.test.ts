@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { beforeAll, expect, it } from 'vitest';
-import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import {
   anotherApp,
@@ -19,13 +18,11 @@ import {
 } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
-  admin,
   check,
   control,
   createTenant,
   decisions,
   devicesOf,
-  manage,
   send,
   type Tenant,
 } from '../support/tenant.ts';
@@ -110,17 +107,6 @@ deviceSuite('updaters', (node) => {
     });
   });
 
-  it('a device is recorded by the header, the query, or its client’s own name for it (§16.2, §19.9, §21.3)', async () => {
-    const app = await appWith();
-    const both = { 'X-Service-Device': 'header', 'X-User-Staging-Id': 'no' };
-    await get(app, '/u/@/linux/x64/1.0.0?device=no', both);
-    await get(app, '/u/@/linux/x64/1.0.0?device=no&device=gr%C3%B6%C3%9Fe');
-    await get(app, '/u/@/linux/x64/1.0.0?device=%00');
-    await get(app, '/e/@/latest.yml?device=', { 'X-User-Staging-Id': 'electron' });
-    await get(app, '/velopack/@/releases.win.json?localVersion=1.0.1&stagingId=velopack');
-    await recorded(app, { electron: {}, größe: {}, header: {}, velopack: { version: '1.0.1' } });
-  });
-
   it('a device has one budget on every device endpoint, also by its name in the query (§19.2, §19.3)', async () => {
     const device = randomUUID();
     const ask = async (path: string) => (await get(tenant, `${path}?device=${device}`)).status;
@@ -142,58 +128,19 @@ deviceSuite('updaters', (node) => {
     expect((await get(app, '/e/@/latest.yml', known)).status).toBe(200);
   });
 
-  it('an appcast gets its notes once they are rendered (§21.5)', async () => {
-    const app = await appWith({ '1.0.0': { artifacts: FILES, notes: '## Better' } });
-    await eventually('it has its notes', async () =>
-      (await get(app, '/sparkle/@/appcast.xml')).text.includes('h2&gt;Better'),
-    );
-  });
-
   it('downloads and packages redirect, and are neither offers nor check-ins (§21.3, §22)', async () => {
     const app = await appWith({ '1.0.0': { artifacts: FILES } });
-    const visit = async (path: string, accept = '*/*') => {
+    for (const [path, file] of [
+      ['download/@/linux', 'a.AppImage'],
+      ['velopack/@/a.msix', 'a.msix'],
+    ] as const) {
       const address = `${node.url}/${path.replace('@', `${app.app}/stable`)}?device=${randomUUID()}`;
-      const { status, headers } = await fetch(address, { redirect: 'manual', headers: { accept } });
-      const led = headers.get('location') ?? headers.get('content-type');
-      return `${status} ${led}, ${headers.get('cache-control')}`;
-    };
-    expect(await visit('download/@/linux')).toBe(`302 ${at('a.AppImage')}, public, max-age=60`);
-    expect(await visit('velopack/@/a.msix')).toBe(`302 ${at('a.msix')}, no-store`);
-    expect(await visit('download/@/os2')).toBe('404 application/json, no-store');
-    const page = await visit('download/@/os2', 'text/html');
-    expect(page).toBe('404 text/html; charset=utf-8, no-store');
+      const { status, headers } = await fetch(address, { redirect: 'manual' });
+      expect([status, headers.get('location')]).toEqual([302, at(file)]);
+    }
     await serve(node, app, '1.0.0', { rollout: 5 });
     await get(app, '/e/@/latest.yml?device=later');
     await recorded(app, { later: {} });
-  });
-
-  it('what a publisher tells of an artifact is answered as given, and is in no manifest and feed (§2.1)', async () => {
-    const bare = { platform: 'linux', arch: 'x86_64', url: at('a') };
-    const more = { ...bare, format: 'deb', minimumSystemVersion: '10.15.7', buildVersion: '1042' };
-    const given = { ...more, sha256: 'AB'.repeat(32), sha1: 'CD'.repeat(20) };
-    const other = { ...bare, url: at('b.deb') };
-    const kept = [{ ...more, sha256: 'ab'.repeat(32), sha1: 'cd'.repeat(20) }, other];
-    const app = await appWith();
-    const published = await release(node, app, '1.1.0', { artifacts: [given, other] });
-    expect(published.artifacts).toEqual(kept);
-    const list = await manage(node, app, 'GET', `releases?app=${app.app}`);
-    expect(list.body).toMatchObject({ releases: [{ artifacts: kept }] });
-    const { body = {} } = await check(node, app, '1.0.0');
-    expect(Object.keys(body).sort()).toEqual(['notes', 'pub_date', 'updateMode', 'url', 'version']);
-    const { body: feed = {} } = await get(app, '/feed/@');
-    expect((feed.releases as Fields[])[0]?.artifacts).toEqual([bare, other]);
-  });
-
-  it('a promoted delta is answered as published, and offered to no client (§13.16)', async () => {
-    const both = artifacts('windows/x64 a-delta.nupkg, windows/x64 a-full.nupkg');
-    const app = await appWith({ '1.1.0': { channel: 'beta', artifacts: both } });
-    const body = { app: app.app, version: '1.1.0', from: 'beta', to: 'stable' };
-    const promoted = await manage(node, app, 'POST', 'releases/promote', body);
-    expect(promoted.body).toMatchObject({ release: { artifacts: both } });
-    for (const path of ['/velopack/@/releases.win.json', '/feed/@', '/feed/@/rss.xml']) {
-      const names = (await get(app, path)).text.match(/[\w-]+\.nupkg/g);
-      expect([path, new Set(names)]).toEqual([path, new Set(['a-full.nupkg'])]);
-    }
   });
 
   it('a decisions call tells the kind of each device, and a channel can require signatures (§4.6, §20.2, §20.5)', async () => {
@@ -206,7 +153,7 @@ deviceSuite('updaters', (node) => {
       const device = { deviceId: `d${index}`, version: '1.0.0', platform: 'linux' };
       return { ...device, ...(bundle && { bundle }) };
     });
-    for (const requireSignature of [false, true, false]) {
+    for (const requireSignature of [false, true]) {
       await setChannel(node, app, { requireSignature });
       const file = requireSignature ? 'a.AppImage' : 'b.AppImage';
       expect(fileOf(await get(app, '/u/@/linux/x64/1.0.0'))).toBe(file);
@@ -215,27 +162,20 @@ deviceSuite('updaters', (node) => {
       const names = all.map(({ update }) => update?.url.split('/').at(-1));
       expect(names).toEqual(['a.deb', 'a.rpm', undefined, file, file]);
     }
-    for (const requireSignature of ['true', 1, null]) {
-      const change = { app: app.app, name: 'stable', requireSignature };
-      const answer = await admin(node, 'PATCH', 'channels', change);
-      expectError(answer, 400, 'requireSignature: Expected a boolean');
-    }
   });
 
   it.each([
-    ['GET', '/e/@/beta.yml', 404, 'Unknown file'],
-    ['GET', '/sparkle/@y/appcast.xml', 404, 'Unknown channel'],
-    ['GET', '/squirrel/@/darwin-x64', 404, 'Not found'],
-    ['GET', '/e/app/%ZZ/latest.yml', 400, 'channel: Malformed percent-encoding'],
-    ['GET', '/velopack/@/releases.win.json?localVersion=x', 400, 'localVersion: Invalid version'],
-    ['POST', '/squirrel/@/darwin-x64/1.0.0', 405, 'Method not allowed'],
-  ])('%s %s is refused with %d %s (§16.8, §21.4)', async (method, path, status, error) => {
-    expectError(await send(node, method, path.replace('@', `${tenant.app}/stable`)), status, error);
+    ['/sparkle/@y/appcast.xml', 404, 'Unknown channel'],
+    ['/e/app/%ZZ/latest.yml', 400, 'channel: Malformed percent-encoding'],
+    ['/velopack/@/releases.win.json?localVersion=x', 400, 'localVersion: Invalid version'],
+  ])('%s is refused with %d %s (§21.4)', async (path, status, error) => {
+    expectError(await get(tenant, path), status, error);
   });
 
-  it.each(CLIENTS)('a byte that is no UTF-8 at %s is no fault of the service', async (path) => {
-    const address = path.replace('@', `${tenant.app}/stable`);
-    for (const broken of [`${address}?device=\xff`, `${address}\xff`, `${address}/\xff`]) {
+  it('a byte that is no UTF-8 is no fault of the service', async () => {
+    const addresses = CLIENTS.map(([path]) => path.replace('@', `${tenant.app}/stable`));
+    const bytes = ['?device=\xff', '\xff', '/\xff'];
+    for (const broken of addresses.flatMap((each) => bytes.map((byte) => each + byte))) {
       const headers = { 'x-forwarded-for': '10.8.0.1' };
       const request = httpGet(`${node.url}/`, { path: broken, headers });
       const [response] = (await once(request, 'response')) as [IncomingMessage];

@@ -27,11 +27,13 @@ type Document = {
 };
 
 const DOCUMENT = openapiDocument('0.0.0') as unknown as Document;
-const PLACES = Object.entries(DOCUMENT.paths).map(([path, item]) => ({
-  path,
-  item,
-  segments: path.split('/'),
-}));
+/** Paths of the document, the most literal first. */
+const PLACES = Object.entries(DOCUMENT.paths)
+  .map(([path, item]) => {
+    const pattern = path.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+');
+    return { item, pattern: new RegExp(`^${pattern}$`), parts: path.split('{').length };
+  })
+  .toSorted((one, other) => one.parts - other.parts);
 /** First segments of the paths that the document describes; `v1` alone of `api`. */
 const DESCRIBED = /^\/(?:api\/v1|u|e|squirrel|velopack|sparkle|download|feed)\//;
 const SCHEMAS = '#/components/schemas/';
@@ -79,24 +81,8 @@ function checkBody(said: string, schema: AnySchema, body: unknown): void {
 
 /** Returns the call of the most literal path that fits. */
 function operationOf(method: string, address: string): Operation | undefined {
-  const segments = address.split('/');
   const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
-  const fitting = PLACES.filter((place) => fits(place.segments, segments));
-  const [best] = fitting.toSorted((one, other) => literals(other) - literals(one));
-  return best?.item[name];
-}
-
-function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((part, at) =>
-      part.startsWith('{') ? segments[at] !== '' : part === segments[at],
-    )
-  );
-}
-
-function literals({ segments }: { readonly segments: readonly string[] }): number {
-  return segments.filter((part) => !part.startsWith('{')).length;
+  return PLACES.find(({ pattern }) => pattern.test(address))?.item[name];
 }
 
 /**
