@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
-import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
+import { arrives, makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
@@ -70,7 +70,7 @@ const NOT_OF_EDGES: readonly (readonly [method: string, path: string])[] = [
   ...['snapshot', 'offer', 'check-ins'].map((path) => ['POST', `edge/v1/${path}`] as const),
   ['GET', 'docs'],
 ];
-describeOnBackends('a service and its edge', (backend) => {
+describeOnBackends('an edge of a service', (backend) => {
   let service: ServingNode;
   let edge: ServingNode;
   let token: { readonly id: string; readonly secret: string };
@@ -85,189 +85,131 @@ describeOnBackends('a service and its edge', (backend) => {
     await service?.dispose();
   });
 
-  /** Waits until the edge knows the app as the service has it: `version` is what devices are offered. */
-  function served(tenant: Tenant, version: string): Promise<void> {
-    return eventually('the edge serves it', async () => {
-      return (await check(edge, tenant, '0.9.0')).body?.version === version;
-    });
-  }
-
-  async function withRelease(version: string): Promise<Tenant> {
+  async function withRelease(more: object = {}): Promise<Tenant> {
     const tenant = await createTenant(service);
-    await publish(service, tenant, version);
-    await served(tenant, version);
+    await publish(service, tenant, '1.0.0', { ...more });
+    await arrives(edge, tenant, '1.0.0');
     return tenant;
   }
 
-  /** Calls an endpoint for edges as an edge would. */
-  function asEdge(method: string, path: string, body?: unknown, secret = token.secret) {
-    const [shown = ''] = secret.split('.');
-    return send(service, method, `/edge/v1/${path}`, {
-      headers: { authorization: `Bearer ${shown}` },
-      ...(body === undefined ? {} : { body }),
-    });
-  }
-
-  describe('an edge', () => {
-    describe('answers what devices ask as its service does (§29.1)', () => {
-      let tenant: Tenant;
-      beforeAll(async () => {
-        tenant = await createTenant(service);
-        const url = 'https://downloads.example.com/app.AppImage';
-        const artifacts = [{ ...ARTIFACT, url, sha512: 'x', size: 1234 }];
-        await publish(service, tenant, '1.0.0', { artifacts, notes: 'Good **news**' });
-        await served(tenant, '1.0.0');
-      });
-
-      it.each(OF_DEVICES)('%s: %d', async (path, status) => {
-        const named = path.replace('{app}', tenant.app).replace('{id}', tenant.appId);
-        const answers = [service, edge].map(async ({ url }) => {
-          const headers = { 'x-service-device': `of ${url}` };
-          const answer = await fetch(`${url}/${named}`, { redirect: 'manual', headers });
-          const told = ['content-type', 'location', 'etag', 'cache-control'];
-          return [
-            answer.status,
-            await answer.text(),
-            ...told.map((name) => answer.headers.get(name)),
-          ];
-        });
-        const [ofService, ofEdge] = await Promise.all(answers);
-        expect(ofEdge).toEqual(ofService);
-        expect(ofEdge?.[0]).toBe(status);
-      });
-
-      it.each(NOT_OF_EDGES)('and has no %s /%s', async (method, path) => {
-        const headers = { authorization: `Bearer ${tenant.secret}` };
-        const named = `/${path.replace('{app}', tenant.app)}`;
-        expect((await send(edge, method, named, { headers })).status).toBe(404);
-      });
+  describe('answers what devices ask as its service does (§29.1)', () => {
+    let tenant: Tenant;
+    beforeAll(async () => {
+      const url = 'https://downloads.example.com/app.AppImage';
+      const artifacts = [{ ...ARTIFACT, url, sha512: 'x', size: 1234 }];
+      tenant = await withRelease({ artifacts, notes: 'Good **news**' });
     });
 
-    it('tells how it is (§29.1)', async () => {
-      expect((await send(edge, 'GET', '/healthz')).body).toEqual({ status: 'ok' });
-      expect((await send(edge, 'GET', '/readyz')).body).toEqual({ status: 'ready' });
-      expect(await metricsOf(edge)).toContain('sluice_store_up{store="upstream"} 1');
+    it.each(OF_DEVICES)('%s: %d', async (path, status) => {
+      const named = path.replace('{app}', tenant.app).replace('{id}', tenant.appId);
+      const answers = [service, edge].map(async ({ url }) => {
+        const headers = { 'x-service-device': `of ${url}` };
+        const answer = await fetch(`${url}/${named}`, { redirect: 'manual', headers });
+        const told = ['content-type', 'location', 'etag', 'cache-control'];
+        return [
+          answer.status,
+          await answer.text(),
+          ...told.map((name) => answer.headers.get(name)),
+        ];
+      });
+      const [ofService, ofEdge] = await Promise.all(answers);
+      expect(ofEdge).toEqual(ofService);
+      expect(ofEdge?.[0]).toBe(status);
     });
 
-    it('brings its devices to the record, with what they said (§29.5)', async () => {
-      const tenant = await withRelease('1.0.0');
-      await check(edge, tenant, '0.9.0', { device: 'd', query: 'l.site=a' });
-      await eventually('it is on record', async () => {
-        return (await devicesOf(service, tenant, 'offered=1.0.0')).length > 0;
-      });
-      expect(await devicesOf(service, tenant)).toMatchObject([
+    it.each(NOT_OF_EDGES)('and has no %s /%s', async (method, path) => {
+      const headers = { authorization: `Bearer ${tenant.secret}` };
+      const named = `/${path.replace('{app}', tenant.app)}`;
+      expect((await send(edge, method, named, { headers })).status).toBe(404);
+    });
+  });
+
+  it('tells how it is (§29.1)', async () => {
+    expect((await send(edge, 'GET', '/healthz')).body).toEqual({ status: 'ok' });
+    expect((await send(edge, 'GET', '/readyz')).body).toEqual({ status: 'ready' });
+    expect(await metricsOf(edge)).toContain('sluice_store_up{store="upstream"} 1');
+  });
+
+  it('brings its devices to the record, with what they said (§29.5)', async () => {
+    const tenant = await createTenant(service);
+    await publish(service, tenant, '1.0.0');
+    await eventually('the edge knows the app', async () => {
+      return (
+        (await check(edge, tenant, '0.9.0', { device: 'd', query: 'l.site=a' })).status === 200
+      );
+    });
+    await expect
+      .poll(() => devicesOf(service, tenant))
+      .toMatchObject([
         {
           ...{ deviceId: 'd', version: '0.9.0', platform: 'linux', arch: 'x86_64' },
           ...{ labels: { site: 'a' }, lastOffered: { version: '1.0.0' } },
         },
       ]);
-      const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`;
-      const headers = { 'x-service-device': 'd' };
-      const failure = await send(edge, 'POST', path, { headers, body: { version: '1.0.0' } });
-      expect(failure.status).toBe(204);
-    });
-
-    it('puts a first offer on record before it makes it (§29.4)', async () => {
-      const tenant = await createTenant(service);
-      await publish(service, tenant, '1.0.0', { rollout: 100 });
-      await served(tenant, '1.0.0');
-      const narrowed = await control(service, tenant, '1.0.0', { rollout: 10 });
-      expect(narrowed.status).toBe(422);
-    });
-
-    it('knows of an offer that another client of the service was made first (§29.4)', async () => {
-      const tenant = await withRelease('1.0.0');
-      await publish(service, tenant, '2.0.0');
-      await check(service, tenant, '0.9.0');
-      await served(tenant, '2.0.0');
-      expect((await control(service, tenant, '2.0.0', { rollout: 10 })).status).toBe(422);
-    });
-
-    it('counts the requests of a device by itself (§29.8)', async () => {
-      const tenant = await withRelease('1.0.0');
-      const device = randomUUID();
-      const answers = await Promise.all(
-        Array.from({ length: REQUESTS_PER_MINUTE }, () => check(edge, tenant, '1.0.0', { device })),
-      );
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
-      expect((await check(edge, tenant, '1.0.0', { device })).status).toBe(429);
-      expect((await check(service, tenant, '1.0.0', { device })).status).toBe(204);
-    });
+    const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`;
+    const headers = { 'x-service-device': 'd' };
+    const failure = await send(edge, 'POST', path, { headers, body: { version: '1.0.0' } });
+    expect(failure.status).toBe(204);
   });
 
-  it('gets a channel of more than a megabyte in parts (§29.9)', async () => {
-    const tenant = await createTenant(service);
-    const notes = 'x'.repeat(200 * 1024);
-    for (let minor = 0; minor < 7; minor++) {
-      const answer = await publish(service, tenant, `1.${minor}.0`, { notes });
-      expect(answer.status, answer.text).toBe(201);
-    }
-    await served(tenant, '1.6.0');
-    const first = await asEdge('POST', 'snapshot', {
-      ...{ app: tenant.app, channel: 'stable', known: [] },
-    });
-    expect(Object.keys(first.body?.releases as object)).toHaveLength(5);
-    const feed = await send(edge, 'GET', `/feed/${tenant.app}/stable`);
-    expect(feed.body?.releases).toHaveLength(7);
+  it('puts a first offer on record before it makes it (§29.4)', async () => {
+    const tenant = await withRelease({ rollout: 100 });
+    expect((await control(service, tenant, '1.0.0', { rollout: 10 })).status).toBe(422);
   });
 
-  describe('labels of its devices', () => {
-    it('that a check carries decide at once, and are on record (§29.7)', async () => {
-      const tenant = await withTargeted(service);
-      await eventually('the edge serves it', async () => {
-        return (await check(edge, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
-      });
-      const device = randomUUID();
-      expect(await asks(edge, tenant, { device })).toBe(false);
-      expect(await asks(edge, tenant, { device, query: 'l.ring=inner' })).toBe(true);
-      expect(await asks(edge, tenant, { device })).toBe(true);
-      await expectLabels(service, tenant, { ring: 'inner' });
-    });
-
-    it('that were told to the service decide soon (§29.7)', async () => {
-      const tenant = await withTargeted(service);
-      await eventually('the edge serves it', async () => {
-        return (await check(edge, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
-      });
-      await label(service, tenant, 'd', { ring: 'inner' });
-      expect(await asks(edge, tenant, { device: 'd' })).toBe(true);
-      await label(service, tenant, 'd', { ring: 'outer' });
-      await eventually('they decide', async () => !(await asks(edge, tenant, { device: 'd' })));
-    });
+  it('counts the requests of a device by itself (§29.8)', async () => {
+    const tenant = await withRelease();
+    const device = randomUUID();
+    const answers = await Promise.all(
+      Array.from({ length: REQUESTS_PER_MINUTE }, () => check(edge, tenant, '1.0.0', { device })),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    expect((await check(edge, tenant, '1.0.0', { device })).status).toBe(429);
+    expect((await check(service, tenant, '1.0.0', { device })).status).toBe(204);
   });
 
-  describe('sluice doctor', () => {
-    async function doctor(settings: Record<string, string>) {
-      const env = { DATA_DIR: edge.dataDir, EDGE_UPSTREAM: service.url, ...settings };
+  it('decides by the labels of a check at once, which are on record, and by others soon (§29.7)', async () => {
+    const tenant = await withTargeted(service);
+    const device = 'd';
+    const query = 'l.ring=inner';
+    await eventually('the edge serves it', async () => {
+      return (await check(edge, tenant, OLD, { query })).status === 200;
+    });
+    expect(await asks(edge, tenant, { device })).toBe(false);
+    expect(await asks(edge, tenant, { device, query })).toBe(true);
+    expect(await asks(edge, tenant, { device })).toBe(true);
+    await expectLabels(service, tenant, { ring: 'inner' });
+    await label(service, tenant, device, { ring: 'outer' });
+    await eventually('they decide', async () => !(await asks(edge, tenant, { device })));
+    // Of a device that the edge does not know it asks.
+    await label(service, tenant, 'other', { ring: 'inner' });
+    expect(await asks(edge, tenant, { device: 'other' })).toBe(true);
+  });
+
+  it('is examined by the doctor, who says what is wrong with another (Edges)', async () => {
+    const doctor = async (settings: Record<string, string>) => {
+      const env = { DATA_DIR: edge.dataDir, EDGE_UPSTREAM: service.url, PORT: '0', ...settings };
       const { stdout } = await runSluice(['doctor', '--json'], env);
-      const { checks } = JSON.parse(stdout) as Diagnosis;
       expect(stdout).not.toContain(token.secret);
+      const { checks } = JSON.parse(stdout) as Diagnosis;
       return checks.filter(({ ok }) => !ok).map(({ name, message }) => `${name}: ${message}`);
-    }
-
-    it('finds an edge well, and says what is wrong with another (Edges)', async () => {
-      expect(await doctor({ EDGE_TOKEN: token.secret })).toEqual([]);
-      expect(await doctor({})).toEqual(['edge-token: EDGE_TOKEN is not set']);
-      expect(await doctor({ EDGE_TOKEN: 'x' })).toEqual([
-        expect.stringMatching(/^edge-token: is not what/),
-      ]);
-      const revoked = await makeEdgeToken(service);
-      await admin(service, 'POST', 'edge-tokens/revoke', { id: revoked.id });
-      expect(await doctor({ EDGE_TOKEN: revoked.secret })).toEqual([
-        expect.stringMatching(/^upstream: it does not accept EDGE_TOKEN/),
-      ]);
-      const [secret = ''] = token.secret.split('.');
-      const otherKey = `${secret}.${generateKeyPairSync('ed25519')
-        .publicKey.export({ format: 'der', type: 'spki' })
-        .subarray(-32)
-        .toString('base64url')}`;
-      expect(await doctor({ EDGE_TOKEN: otherKey })).toEqual([
-        expect.stringMatching(/^upstream: its answer is signed with another key/),
-      ]);
-      const away = { EDGE_UPSTREAM: 'http://127.0.0.1:1', EDGE_TOKEN: token.secret };
-      expect(await doctor(away)).toEqual([
-        expect.stringMatching(/^upstream: nothing listens at its address/),
-      ]);
-    });
+    };
+    const revoked = await makeEdgeToken(service);
+    await admin(service, 'POST', 'edge-tokens/revoke', { id: revoked.id });
+    const [secret = ''] = token.secret.split('.');
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const otherKey = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+    const found = await Promise.all(
+      [token.secret, '', 'x', revoked.secret, `${secret}.${otherKey.toString('base64url')}`].map(
+        (EDGE_TOKEN) => doctor({ EDGE_TOKEN }),
+      ),
+    );
+    expect(found).toEqual([
+      [],
+      ['edge-token: EDGE_TOKEN is not set'],
+      [expect.stringMatching(/^edge-token: is not what/)],
+      [expect.stringMatching(/^upstream: it does not accept EDGE_TOKEN/)],
+      [expect.stringMatching(/^upstream: its answer is signed with another key/)],
+    ]);
   });
 });

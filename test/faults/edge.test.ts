@@ -1,0 +1,244 @@
+// Tests an edge without its service (docs/contract.md 29): what it offers, what its devices tell it
+// meanwhile, and what it says of an upstream that refuses it or that it cannot trust.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Diagnosis } from '../../src/contract/store-fault.ts';
+import { describeOnBackends } from '../support/backend.ts';
+import { asks, expectLabels, OLD, withTargeted } from '../support/device-labels.ts';
+import {
+  arrives,
+  makeEdgeToken,
+  offeredBy,
+  portOf,
+  startEdge,
+  startEdgeOnAWay,
+} from '../support/edge-node.ts';
+import { eventually } from '../support/eventually.ts';
+import { metricsOf } from '../support/metrics.ts';
+import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
+import type { ServingNode } from '../support/node.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { runSluice } from '../support/sluice-command.ts';
+import type { NetworkProxy } from '../support/tcp-proxy.ts';
+import {
+  admin,
+  check,
+  createTenant,
+  devicesOf,
+  manage,
+  publish,
+  report,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
+
+const openssl = findOpenssl();
+const skipped = openssl === undefined ? ' (skipped: no openssl on this machine)' : '';
+
+describeOnBackends('an edge without its service', (backend) => {
+  let service: ServingNode;
+  let token: { readonly id: string; readonly secret: string };
+  let edge: ServingNode;
+  let way: NetworkProxy;
+
+  beforeAll(async () => {
+    service = await backend.start({ SECRET_KEY: 'a key of the tests' });
+    token = await makeEdgeToken(service);
+    ({ edge, way } = await startEdgeOnAWay(service, token.secret));
+  });
+  afterEach(() => way.heal());
+  afterAll(async () => {
+    await edge?.dispose();
+    await way?.close();
+    await service?.dispose();
+  });
+
+  async function withRelease(): Promise<Tenant> {
+    const tenant = await createTenant(service);
+    await publish(service, tenant, '1.0.0');
+    return tenant;
+  }
+
+  async function restartKilled(): Promise<void> {
+    await edge.kill();
+    edge = await edge.restart();
+  }
+
+  const idsOf = async (tenant: Tenant) =>
+    (await devicesOf(service, tenant)).map(({ deviceId }) => deviceId);
+
+  it('offers what was offered before, after kill -9 from its disk, and is 503 else (§29.4, §29.6)', async () => {
+    const [asked, loaded, unasked] = [
+      await withRelease(),
+      await withRelease(),
+      await withRelease(),
+    ];
+    await arrives(edge, asked, '1.0.0');
+    await eventually('it has loaded a channel of which nothing was offered', async () => {
+      return (await check(edge, loaded, '1.0.0')).status === 204;
+    });
+    await eventually('its disk has the index and both channels', () => {
+      const names = readdirSync(join(edge.dataDir, 'edge'), { recursive: true, encoding: 'utf8' });
+      return (
+        names.includes('followed') && names.filter((name) => name.endsWith('.json')).length > 1
+      );
+    });
+    way.blackhole();
+    way.cut();
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) await restartKilled();
+      const offers = [asked, loaded, unasked].map((tenant) => offeredBy(edge, tenant));
+      expect(await Promise.all(offers)).toEqual(['1.0.0', 503, 503]);
+    }
+    way.heal();
+    await arrives(edge, loaded, '1.0.0');
+  });
+
+  it('decides by the labels that its devices send, and records the last ones after it (§29.7)', async () => {
+    const tenant = await withTargeted(service);
+    const send = (ring: string, battery: number) =>
+      asks(edge, tenant, { device: 'a', query: `l.ring=${ring}&l.battery=${battery}` });
+    await eventually('the edge offers the release', async () => {
+      // 404 at first: the edge hears of the app a moment later.
+      return (await check(edge, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+    });
+    expect(await send('inner', 10)).toBe(true);
+    // A device that was not known to be on record is, before its answer.
+    expect(await idsOf(tenant)).toContain('a');
+    way.blackhole();
+    for (let battery = 9; battery > 2; battery--) {
+      const ring = battery % 2 === 0 ? 'inner' : 'outer';
+      expect(await send(ring, battery)).toBe(ring === 'inner');
+      expect(await asks(edge, tenant, { device: 'a' })).toBe(ring === 'inner');
+    }
+    expect(await send('outer', 1)).toBe(false);
+    way.heal();
+    await expectLabels(service, tenant, { ring: 'outer', battery: '1' });
+    expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
+  });
+
+  it('keeps failures through its kill; they count after it, once for each device (§29.5)', async () => {
+    const tenant = await createTenant(service);
+    const ids = ['a', 'b', 'c'];
+    const devices = ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
+    await report(service, tenant, devices);
+    await publish(service, tenant, '1.0.0');
+    await arrives(edge, tenant, '1.0.0');
+    way.blackhole();
+    way.cut();
+    const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`;
+    for (const device of [...ids, ...ids]) {
+      expect((await check(edge, tenant, '0.9.0', { device })).status).toBe(200);
+      const headers = { 'x-service-device': device };
+      const body = { version: '1.0.0', reason: 'disk full' };
+      expect((await send(edge, 'POST', path, { headers, body })).status).toBe(204);
+    }
+    await eventually('the offers are on the disk of the edge, as the failures are', async () => {
+      return (await metricsOf(edge)).includes('sluice_check_ins_held 0\n');
+    });
+    await restartKilled();
+    way.heal();
+    const query = `app=${tenant.app}&channel=stable&version=1.0.0&knownForMinutes=0`;
+    const counted = async () =>
+      (await manage(service, tenant, 'GET', `releases/health?${query}`)).body?.health;
+    // One more was offered it: the device that asked whether it had arrived.
+    await expect.poll(counted).toMatchObject({ failed: ids.length });
+  });
+
+  it('brings no device back from its journal that was erased meanwhile (§4.23)', async () => {
+    const tenant = await withRelease();
+    await report(service, tenant, [{ deviceId: 'erased', version: '0.9.0', platform: 'linux' }]);
+    await arrives(edge, tenant, '1.0.0');
+    const checkAt = async (device: string) =>
+      expect((await check(edge, tenant, '0.9.0', { device })).status).toBe(200);
+    way.blackhole();
+    for (let index = 0; index < 5; index++) await checkAt('erased');
+    const path = `devices/erased?app=${tenant.app}`;
+    expect((await manage(service, tenant, 'DELETE', path)).status).toBe(204);
+    // As many as reach every stream of the queue, behind the check-ins of the erased device.
+    const later = Array.from({ length: 100 }, (_, index) => `later-${index}`);
+    for (const device of later) await checkAt(device);
+    way.heal();
+    await eventually('what was asked later is on record', async () => {
+      const ids = await idsOf(tenant);
+      return later.every((device) => ids.includes(device));
+    });
+    expect(await idsOf(tenant)).not.toContain('erased');
+    await checkAt('erased');
+    await eventually('it is a new device', async () => (await idsOf(tenant)).includes('erased'));
+  });
+
+  it('that refuses its token says that, and since when, and stays ready (§29.2, §29.11)', async () => {
+    const tenant = await withRelease();
+    await arrives(edge, tenant, '1.0.0');
+    const before = Date.now();
+    await admin(service, 'POST', 'edge-tokens/revoke', { id: token.id });
+    const refused = /cannot be followed, .* last: it refuses the token of this edge since (\S+)$/;
+    const since = async () => {
+      const { status, body } = await send(edge, 'GET', '/readyz');
+      expect(status).toBe(200);
+      const [{ message = '' } = {}] = (body?.degraded ?? []) as { message?: string }[];
+      return Date.parse(refused.exec(message)?.[1] ?? '');
+    };
+    await eventually('it says so', async () => !Number.isNaN(await since()));
+    expect([(await since()) >= before, (await since()) <= Date.now()]).toEqual([true, true]);
+    const told = edge.output().match(/the upstream refuses the token of this edge/g);
+    expect(told).toHaveLength(1);
+    expect(await offeredBy(edge, tenant)).toBe('1.0.0');
+  });
+
+  describe.skipIf(openssl === undefined)(`of a private authority${skipped}`, () => {
+    const folder = temporaryFolder('sluice-authority-');
+    const [certificate, key] = [join(folder, 'cert.pem'), join(folder, 'cert.key')];
+    const endings: (() => unknown)[] = [];
+    let url: string;
+
+    beforeAll(async () => {
+      makeCertificate(openssl ?? '', folder);
+      const options = { cert: readFileSync(certificate), key: readFileSync(key) };
+      const server = createServer(options, (client) => {
+        const onward = connect(portOf(service), '127.0.0.1');
+        client.on('error', () => onward.destroy()).pipe(onward);
+        onward.on('error', () => client.destroy()).pipe(client);
+        onward.on('close', () => client.destroy());
+      });
+      server.on('tlsClientError', () => undefined);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      endings.push(() => server.close());
+      url = `https://localhost:${(server.address() as { port: number }).port}`;
+    });
+    afterAll(async () => {
+      for (const end of endings.reverse()) await end();
+      removeFolder(folder);
+    });
+
+    it.each([
+      ['is trusted where NODE_EXTRA_CA_CERTS names it', { NODE_EXTRA_CA_CERTS: certificate }, true],
+      ['else is not, and the edge says why, without an address', {}, false],
+    ])('%s; so says the doctor', async (_, settings, isTrusted) => {
+      const { secret } = await makeEdgeToken(service);
+      const asked = await startEdge(url, secret, settings);
+      endings.push(() => asked.dispose());
+      const told = async () => {
+        const { status, body } = await send(asked, 'GET', '/readyz');
+        const [{ message = '' } = {}] = (body?.degraded ?? []) as { message?: string }[];
+        return [status, body?.error, message];
+      };
+      const nothing = 'the upstream cannot be reached and nothing is known without it';
+      const why = expect.stringMatching(/SELF_SIGNED/);
+      await expect.poll(told).toEqual(isTrusted ? [200, undefined, ''] : [503, nothing, why]);
+      expect((await told()).join()).not.toMatch(/127\.0\.0\.1|localhost/);
+      const env = { DATA_DIR: asked.dataDir, EDGE_TOKEN: secret, ...settings };
+      const { stdout } = await runSluice(['doctor', '--json', '--upstream', url], env);
+      const { checks } = JSON.parse(stdout) as Diagnosis;
+      const message = isTrusted ? expect.stringContaining('answers') : why;
+      expect(checks.find(({ name }) => name === 'upstream')).toMatchObject({
+        ...{ ok: isTrusted, message },
+      });
+    });
+  });
+});
