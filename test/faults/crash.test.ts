@@ -32,21 +32,32 @@ describeOnBackends('crash', (backend) => {
   });
   afterAll(() => node?.dispose());
 
-  async function crash(): Promise<void> {
-    await node.kill();
-    node = await node.restart();
-  }
-
-  it('after kill -9 and a restart all that was answered is there, also what was offered (Set-up, Offered)', async () => {
+  it('after kill -9 and a restart all that was answered is there (Set-up, Offered, §4.7.4, §14.2, §17.6)', async () => {
     const tenants = await Promise.all(Array.from({ length: 3 }, () => createTenant(node)));
     for (const tenant of tenants) await furnish(tenant);
+    const labelled = await withTargeted(node);
+    // A first offer that takes long is 503, and is repeated.
+    await eventually('the release is offered', async () => {
+      return (await check(node, labelled, OLD, { query: 'l.ring=inner' })).status === 200;
+    });
+    const fleet = await createTenant(node);
+    expect((await publish(node, fleet, '2.0.0')).status).toBe(201);
     const before = await Promise.all(tenants.map((tenant) => recorded(node, tenant)));
-    // The first offers are the last work of the node before its kill.
-    const device = await Promise.all(tenants.map((tenant) => firstOffered(node, tenant)));
-    await crash();
+    // Labels, first offers, a planned wave and a report are the last work of the node before its kill.
+    const [, devices] = await Promise.all([
+      asks(node, labelled, { device: 'd', query: 'l.ring=inner' }).then((is) =>
+        expect(is).toBe(true),
+      ),
+      Promise.all(tenants.map((tenant) => firstOffered(node, tenant))),
+      decisions(node, fleet, [PLANNED]).then(({ body }) => expect(body?.updatesOffered).toBe(1)),
+      report(node, fleet, [REPORTED]).then(({ status }) => expect(status).toBe(200)),
+    ]);
+    await node.kill();
+    node = await node.restart();
+
     expect(await Promise.all(tenants.map((tenant) => recorded(node, tenant)))).toEqual(before);
     for (const [index, tenant] of tenants.entries()) {
-      const again = await check(node, tenant, '0.9.0', { device: device[index] ?? '' });
+      const again = await check(node, tenant, '0.9.0', { device: devices[index] ?? '' });
       expect(again.body).toMatchObject({ version: '1.1.0', notes: 'Größer 🚀' });
       const lowered = await control(node, tenant, '1.1.0', { rollout: 49 });
       const error = expect.stringContaining('50%');
@@ -55,33 +66,15 @@ describeOnBackends('crash', (backend) => {
       expect((await control(node, tenant, '1.2.0', { rollout: 10 })).status).toBe(200);
       expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
     }
-  });
-
-  it('a report and a planned wave survive it right after their answers (§17.6, §14.2)', async () => {
-    const tenant = await createTenant(node);
-    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
-    expect((await decisions(node, tenant, [PLANNED])).body?.updatesOffered).toBe(1);
-    expect((await report(node, tenant, [REPORTED])).status).toBe(200);
-    await crash();
     const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
-    expect(await devicesOf(node, tenant)).toEqual([
+    expect(await devicesOf(node, fleet)).toEqual([
       expect.objectContaining({ ...PLANNED, source: 'push', lastOffered }),
       expect.objectContaining(REPORTED),
     ]);
     // Offered: its rollout cannot be lowered any more.
-    expect((await control(node, tenant, '2.0.0', { rollout: 0 })).status).toBe(422);
-  });
-
-  it('labels of a request survive it right after the answer (§4.7.4)', async () => {
-    const tenant = await withTargeted(node);
-    // A first offer that takes long is 503, and is repeated.
-    await eventually('the release is offered', async () => {
-      return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
-    });
-    expect(await asks(node, tenant, { device: 'd', query: 'l.ring=inner' })).toBe(true);
-    await crash();
-    expect(await asks(node, tenant, { device: 'd' })).toBe(true);
-    await expectLabels(node, tenant, { ring: 'inner' });
+    expect((await control(node, fleet, '2.0.0', { rollout: 0 })).status).toBe(422);
+    expect(await asks(node, labelled, { device: 'd' })).toBe(true);
+    await expectLabels(node, labelled, { ring: 'inner' });
   });
 
   async function furnish(tenant: Tenant): Promise<void> {

@@ -23,49 +23,40 @@ type Reply = {
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const CLIENT_COUNT = 16;
 
-/** The service of a suite: started before each test that finds it ended, on the same stores. */
+/**
+ * The service of a suite. Every test ends the process, and the next one starts another on the same stores,
+ * which shows that the last one left them sound.
+ */
 function serviceOf(backend: Backend) {
-  let dataDir: string;
   let settings: NodeJS.ProcessEnv;
-  let dropStores: () => Promise<void> = async () => undefined;
+  const endings: (() => unknown)[] = [];
   let tenant: Tenant;
   let run: Run;
 
-  /**
-   * Every test ends the process, and the next one starts another on the same stores, which shows that the
-   * last one left them sound.
-   */
   beforeAll(async () => {
-    dataDir = temporaryFolder('sluice-stop-');
+    const dataDir = temporaryFolder('sluice-stop-');
+    endings.push(() => removeFolder(dataDir));
     settings = { DATA_DIR: dataDir };
     const real = realStores();
     if (backend.name !== 'embedded' && real !== undefined) {
-      const [database, redis] = await Promise.all([
-        migratedDatabase(real.postgresUrl),
-        startRedis(),
-      ]);
-      dropStores = async () => void (await Promise.all([database.drop(), redis.stop()]));
+      const [database, redis] = [await migratedDatabase(real.postgresUrl), await startRedis()];
+      endings.push(database.drop, () => redis.stop());
       settings = { ...settings, DATABASE_URL: database.url, REDIS_URL: redis.url };
     }
     run = await launch(settings);
     tenant = await createTenant(run);
     expect((await publish(run, tenant, '1.0.0')).status).toBe(201);
   });
-  beforeEach(start);
+  beforeEach(() => startWith({}));
   afterAll(async () => {
     run?.child.kill('SIGKILL');
     await run?.exitCode;
-    await dropStores();
-    removeFolder(dataDir);
+    for (const end of endings) await end();
   });
 
-  /** Starts the service unless it runs and was not told to stop. */
-  async function start(): Promise<void> {
-    if (!run.isGoingOn()) await startWith({});
-  }
-
-  /** Starts the service anew, with these settings beside those of all tests. */
+  /** Starts the service unless it runs with these settings and was not told to stop. */
   async function startWith(more: NodeJS.ProcessEnv): Promise<void> {
+    if (run.isGoingOn() && Object.keys(more).length === 0) return;
     run.child.kill('SIGKILL');
     await run.exitCode;
     run = await launch({ ...settings, ...more });
@@ -74,65 +65,41 @@ function serviceOf(backend: Backend) {
   return {
     run: () => run,
     tenant: () => tenant,
-    start,
     startWith,
+    says: (word: string) => eventually(word, () => run.stdout().includes(`"${word}"`)),
     /** Expects a good end: exit code 0, by itself before its time limit, and no request is served. */
     async expectGoodEnd(): Promise<void> {
       expect(await run.exitCode).toBe(0);
       expect(run.stdout()).toContain('"stopped"');
       await expect(fetch(`${run.url}/healthz`)).rejects.toThrow();
     },
-    isStopping: () =>
-      eventually('it says that it stops', () => run.stdout().includes('"stopping"')),
     async versions(): Promise<unknown[]> {
       const list = await manage(run, tenant, 'GET', `releases?app=${tenant.app}&per_page=100`);
-      const { releases } = list.body as { releases: { version: string }[] };
-      return releases.map(({ version }) => version);
+      return (list.body as { releases: { version: string }[] }).releases.map(
+        (each) => each.version,
+      );
     },
+    /** Asks as a new device, on a connection of the agent. */
+    check: (agent: Agent, version: string, method = 'GET') =>
+      ask(run.url, `/u/${tenant.app}/stable/linux/x86_64/${version}`, {
+        ...{ agent, method, headers: { 'x-service-device': randomUUID() } },
+      }),
   };
 }
 
 describeOnBackends('stop', (backend) => {
   const service = serviceOf(backend);
 
-  it('with nothing in flight it ends with 0, though idle connections are open (Health)', async () => {
+  it('a publish whose body is still being sent is finished; meanwhile /readyz is 503, and new connections are refused (Health)', async () => {
+    const open = new Agent({ keepAlive: true, maxSockets: 1 });
     const idle = new Agent({ keepAlive: true });
-    expect((await ask(service.run().url, '/readyz', { agent: idle })).status).toBe(200);
-    service.run().signal('SIGINT');
-    await service.expectGoodEnd();
-    idle.destroy();
-  });
-
-  it('a publish whose body is still being sent is finished, and is there afterwards (Health)', async () => {
-    const version = '2.0.0';
-    const begun = await beginPublish(service.run().url, service.tenant(), version);
+    for (const agent of [open, idle])
+      expect((await ask(service.run().url, '/readyz', { agent })).status).toBe(200);
+    const begun = await beginPublish(service.run().url, service.tenant(), '2.0.0');
     for (const each of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
       service.run().signal(each);
-      await service.isStopping();
+      await service.says('stopping');
     }
-    expect((await begun.finish()).status).toBe(201);
-    await service.expectGoodEnd();
-    expect(
-      service
-        .run()
-        .stdout()
-        .match(/"stopping"/g),
-    ).toHaveLength(1);
-    await service.start();
-    expect(await service.versions()).toContain(version);
-    expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe(version);
-  });
-});
-
-describeOnBackends('drain', (backend) => {
-  const service = serviceOf(backend);
-
-  it('while it drains /readyz is 503 on a connection that is open, and new connections are refused (Health)', async () => {
-    const open = new Agent({ keepAlive: true, maxSockets: 1 });
-    expect((await ask(service.run().url, '/readyz', { agent: open })).status).toBe(200);
-    const begun = await beginPublish(service.run().url, service.tenant(), '2.2.0');
-    service.run().signal('SIGTERM');
-    await service.isStopping();
     const ready = await ask(service.run().url, '/readyz', { agent: open });
     expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { error: 'draining' }]);
     // The answer is the last one on this connection, which is about to end: the client is told to leave it.
@@ -140,15 +107,27 @@ describeOnBackends('drain', (backend) => {
     await expect(ask(service.run().url, '/readyz')).rejects.toThrow(/ECONNREFUSED/);
     expect((await begun.finish()).status).toBe(201);
     await service.expectGoodEnd();
-    open.destroy();
+    for (const agent of [open, idle]) agent.destroy();
+    const stopped = service
+      .run()
+      .stdout()
+      .match(/"stopping"/g);
+    expect(stopped).toHaveLength(1);
+    await service.startWith({});
+    expect(await service.versions()).toContain('2.0.0');
+    expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe('2.0.0');
   });
+});
+
+describeOnBackends('drain', (backend) => {
+  const service = serviceOf(backend);
 
   it('a client that never finishes its request does not keep it from ending in time (Health)', async () => {
     const begun = await beginPublish(service.run().url, service.tenant(), '9.0.0');
     service.run().signal('SIGTERM');
     await service.expectGoodEnd();
     await expect(begun.finish()).rejects.toThrow();
-    await service.start();
+    await service.startWith({});
     expect(await service.versions()).not.toContain('9.0.0');
   });
 
@@ -159,9 +138,7 @@ describeOnBackends('drain', (backend) => {
     const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
     const askOn = async (): Promise<void> => {
       while (isSent) {
-        const path = `/u/${service.tenant().app}/stable/linux/x86_64/0.9.0`;
-        const headers = { 'x-service-device': randomUUID() };
-        const outcome = await ask(service.run().url, path, { agent, headers }).then(
+        const outcome = await service.check(agent, '0.9.0').then(
           (reply) => {
             isLast ||= reply.headers.connection === 'close';
             return String(reply.status);
@@ -176,11 +153,11 @@ describeOnBackends('drain', (backend) => {
     expect(isLast).toBe(false);
     service.run().signal('SIGTERM');
     // A balancer asks over a new connection each time, and sends clients elsewhere after a while.
-    const isReady = async () => (await ask(service.run().url, '/readyz')).status === 200;
-    await eventually('the balancer sees it', async () => !(await isReady()));
+    const ready = () => ask(service.run().url, '/readyz');
+    await eventually('the balancer sees it', async () => (await ready()).status !== 200);
     const served = outcomes.get('200') ?? 0;
     await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
-    const { status, text } = await ask(service.run().url, '/readyz');
+    const { status, text } = await ready();
     expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
     // One that wants to keep its connection: whoever asks to close it is not told to.
     const keeping = new Agent({ keepAlive: true });
@@ -201,10 +178,9 @@ describeOnBackends('drain', (backend) => {
     await service.startWith({ DRAIN_SECONDS: '3600' });
     service.run().signal('SIGTERM');
     service.run().signal('SIGTERM');
-    await eventually('it drains', () => service.run().stdout().includes('"draining"'));
+    await service.says('draining');
     await sleep(1500);
     expect(service.run().stdout()).not.toContain('"stopping"');
-    expect((await ask(service.run().url, '/healthz')).status).toBe(200);
     service.run().signal('SIGINT');
     await service.expectGoodEnd();
   });
@@ -212,30 +188,22 @@ describeOnBackends('drain', (backend) => {
   it('of clients that ask without a pause none gets a reset instead of an answer (Health)', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
     const headers = { authorization: `Bearer ${service.tenant().secret}` };
-    const check = (version: string, method = 'GET') =>
-      ask(service.run().url, `/u/${service.tenant().app}/stable/linux/x86_64/${version}`, {
-        agent,
-        method,
-        headers: { 'x-service-device': randomUUID() },
-      });
     /** Kinds of requests, sent in turn, so that the end meets every client in every kind of answer. */
     const kinds = [
-      () => check('0.9.0'),
-      () => check('99.0.0'),
-      () => check('0.9.0', 'HEAD'),
+      () => service.check(agent, '0.9.0'),
+      () => service.check(agent, '99.0.0'),
+      () => service.check(agent, '0.9.0', 'HEAD'),
       () => ask(service.run().url, '/api/v1/apps', { agent, headers }),
     ];
     const seen = new Map<string, number>();
     const askOn = async (): Promise<void> => {
-      for (;;) {
-        for (const once of kinds) {
-          const outcome = await once().then(
-            ({ status }) => String(status),
-            (error: NodeJS.ErrnoException) => error.code ?? error.message,
-          );
-          seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
-          if (!/^\d+$/.test(outcome)) return;
-        }
+      for (let turn = 0; ; turn++) {
+        const outcome = await kinds[turn % kinds.length]?.().then(
+          ({ status }) => String(status),
+          (error: NodeJS.ErrnoException) => error.code ?? error.message,
+        );
+        seen.set(String(outcome), (seen.get(String(outcome)) ?? 0) + 1);
+        if (!/^\d+$/.test(String(outcome))) return;
       }
     };
     const clients = Array.from({ length: CLIENT_COUNT }, askOn);
@@ -248,10 +216,8 @@ describeOnBackends('drain', (backend) => {
     await service.expectGoodEnd();
     agent.destroy();
     // A management limit (429) is no fault, and a refused connection is the end that clients should see.
-    const faults = [...seen].filter(
-      ([outcome]) => !['200', '204', '429', 'ECONNREFUSED'].includes(outcome),
-    );
-    expect(faults).toEqual([]);
+    const good = ['200', '204', '429', 'ECONNREFUSED'];
+    expect([...seen].filter(([outcome]) => !good.includes(outcome))).toEqual([]);
     expect(seen.get('ECONNREFUSED')).toBe(CLIENT_COUNT);
   });
 });
