@@ -48,13 +48,11 @@ describeOnBackends('traces', (backend) => {
 
   beforeAll(async () => {
     collector = await startTraceCollector();
-    node = await backend.start({ ...collector.settings, SECRET_KEY: 'a key of the tests' });
+    const more = { OTEL_EXPORTER_OTLP_TIMEOUT: '3000', SECRET_KEY: 'a key of the tests' };
+    node = await backend.start({ ...collector.settings, ...more });
     tenant = await createTenant(node);
   });
-  afterAll(async () => {
-    await node?.dispose();
-    await collector?.stop();
-  });
+  afterAll(() => node?.dispose());
 
   it('a publish is a span of the trace that its caller named, with its ledger calls below', async () => {
     expect((await publishInTrace(node, tenant, '1.0.0')).status).toBe(201);
@@ -120,20 +118,15 @@ describeOnBackends('traces', (backend) => {
     await late.stop();
   });
 
-  it('a collector that is away costs one line in the log, and nothing else', async () => {
-    const away = await startTraceCollector();
-    await away.stop();
-    const timeout = { OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
-    const own = await backend.start({ ...away.settings, ...timeout });
-    const another = await createTenant(own);
-    const told = () => own.output().split('traces could not be sent').length - 1;
-    expect((await publish(own, another, '1.0.0')).status).toBe(201);
+  it('a collector that goes away costs one line in the log, and nothing else', async () => {
+    await collector.stop();
+    const told = () => node.output().split('traces could not be sent').length - 1;
+    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
     await eventually('it is told', () => told() > 0);
-    expect((await publish(own, another, '1.0.1')).status).toBe(201);
-    expect((await check(own, another, '0.1')).status).toBe(200);
-    await own.stop();
+    expect((await publish(node, tenant, '3.0.1')).status).toBe(201);
+    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    await node.stop();
     expect(told()).toBe(1);
-    await own.dispose();
   });
 });
 

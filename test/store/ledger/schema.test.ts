@@ -103,9 +103,11 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     expect(dumpOf(adopted.url)).toBe(dumpOf(made.url));
   });
 
-  test('of links from before they were one table leaves them open', async () => {
+  test('of links and plans from before they were as now leaves them open, with what was assumed of them', async () => {
     const { database } = await openEmpty();
     await applyBaseline(database);
+    const former = { step: 1, silentShare: 0.1, guards: { minimumDevices: 50 } };
+    const present = { ...ASSUMED, step: 2, onBlind: 'advance', silentOthers: null };
     await database.runScript(
       `INSERT INTO organizations (id, name) VALUES ('o', 'Acme');
        INSERT INTO accounts (id, email, name, password_hash) VALUES ('a', 'ann@example.com', 'Ann', 'hash');
@@ -113,7 +115,12 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
        VALUES ('a', 'reset', now(), now() + interval '1 hour');
        INSERT INTO invitations
          (id, organization_id, token_hash, email, role, created_by, created_at, expires_at)
-       VALUES ('i', 'o', 'invitation', 'bob@example.com', 'viewer', 'x', now(), now() + interval '1 hour')`,
+       VALUES ('i', 'o', 'invitation', 'bob@example.com', 'viewer', 'x', now(), now() + interval '1 hour');
+       INSERT INTO apps (id, organization_id, ref, name) VALUES ('a', 'o', 'a', 'a');
+       INSERT INTO channels (id, app_id, name) VALUES ('c', 'a', 'stable');
+       INSERT INTO rollout_plans (id, release_id, channel_id, status, is_guarded, created_by, state)
+       VALUES ('former', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(former)}'),
+         ('present', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(present)}')`,
     );
     await migrate(database);
     const ledger = createSqlLedger(database);
@@ -125,22 +132,6 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     expect(await ledger.listInvitations('o', now)).toMatchObject([{ id: 'i' }]);
     expect(await ledger.usePasswordReset('reset', 'next', now)).toMatchObject({ id: 'a' });
     expect(await ledger.findLink('reset', 'reset', now)).toBeUndefined();
-  });
-
-  test('of plans from before a plan knew so much has what was assumed of them', async () => {
-    const { database } = await openEmpty();
-    await applyBaseline(database);
-    const former = { step: 1, silentShare: 0.1, guards: { minimumDevices: 50 } };
-    const present = { ...ASSUMED, step: 2, onBlind: 'advance', silentOthers: null };
-    await database.runScript(
-      `INSERT INTO organizations (id, name) VALUES ('o', 'o');
-       INSERT INTO apps (id, organization_id, ref, name) VALUES ('a', 'o', 'a', 'a');
-       INSERT INTO channels (id, app_id, name) VALUES ('c', 'a', 'stable');
-       INSERT INTO rollout_plans (id, release_id, channel_id, status, is_guarded, created_by, state)
-       VALUES ('former', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(former)}'),
-         ('present', 'r', 'c', 'completed', TRUE, 'x', '${JSON.stringify(present)}')`,
-    );
-    await migrate(database);
     const others = { devices: 50, silent: 5, scale: 1 };
     expect(await database.query('SELECT state FROM rollout_plans ORDER BY id')).toEqual([
       { state: { ...ASSUMED, ...former, silentOthers: others } },
