@@ -3,7 +3,8 @@
 //
 // The process asks the ledger for its time every few seconds, and counts on from there by its stopwatch,
 // which no change of the machine's clock moves. An answer is only as precise as its round trip is short, so
-// it corrects the counted time only if that is outside of what the round trip allows.
+// it corrects the counted time only if that is outside of what the round trip allows, and then no further
+// than it has to: times go back as little as possible.
 
 // Imported, because every access to the global `performance` would call a getter.
 import { performance as steady } from 'node:perf_hooks';
@@ -53,7 +54,10 @@ export class LedgerClock {
     const end = this.stopwatch();
     // The ledger read its clock at some moment of the round trip.
     const [lowest, highest] = [ledgerMs - end, ledgerMs - begin];
-    if (this.startMs < lowest || this.startMs > highest) this.startMs = (lowest + highest) / 2;
+    const nearest = Math.min(Math.max(this.startMs, lowest), highest);
+    const isPossible = nearest === this.startMs;
+    // The first answer replaces the machine's clock, of which nothing is known.
+    if (!isPossible) this.startMs = this.isCompared ? nearest : (lowest + highest) / 2;
     this.isCompared = true;
   }
 }

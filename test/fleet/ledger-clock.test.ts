@@ -68,6 +68,16 @@ it('it is right to within half a round trip, whatever the clock of the machine i
   );
 });
 
+it('a slow answer moves the clock no further than it shows, though the two clocks drift', async () => {
+  const { time, pass, clock } = setUp(-3000);
+  await clock.compare();
+  pass(5000);
+  time.ledgerMs -= 1;
+  Object.assign(time, { thereMs: 0, backMs: 4000 });
+  await clock.compare();
+  expect(clock.now()).toBe(time.ledgerMs);
+});
+
 it('a slow answer does not spoil what a quick one told', async () => {
   const { time, pass, clock } = setUp(-3000);
   Object.assign(time, { thereMs: 1, backMs: 1 });
