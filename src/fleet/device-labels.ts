@@ -28,6 +28,7 @@ import {
   DELETED_REVISION,
   type DeviceName,
   type LabelNote,
+  type LabelNotification,
   type LabelPosition,
   type LabelUpdate,
   type StoredLabels,
@@ -93,11 +94,13 @@ export class DeviceLabels {
   /** Starts listening to announcements of changed labels, until the engine closes. */
   start(): void {
     this.dependencies.engine.onLabels(
-      (notifications) => {
-        for (const each of notifications) this.memory.forget(each, each.revision, each.labelsTag);
-      },
+      (notifications) => this.forgetAll(notifications),
       () => this.memory.clear(),
     );
+  }
+
+  private forgetAll(notifications: readonly LabelNotification[]): void {
+    for (const each of notifications) this.memory.forget(each, each.revision, each.labelsTag);
   }
 
   /**
@@ -193,8 +196,9 @@ export class DeviceLabels {
   }
 
   /**
-   * Announces labels, which these check-ins have just recorded, to every node. Never rejects: what the engine
-   * does not get now, the feed brings later.
+   * Announces labels, which these check-ins have just recorded, to every node. This process forgets what it
+   * knew of them at once: the next check may be here before the announcement is. Never rejects: what the
+   * engine does not get now, the feed brings later.
    */
   async remember(
     entries: readonly StoredLabels[],
@@ -210,6 +214,7 @@ export class DeviceLabels {
     const notifications = entries.map(({ appId, deviceId, revision, labels }) => {
       return { appId, deviceId, revision, labelsTag: tagLabels(labels) };
     });
+    this.forgetAll(notifications);
     await Promise.all([engine.putLabels(updates), engine.tellLabels(notifications)]).catch(
       whenAway(() => metrics.faults.add('label-share')),
     );

@@ -184,6 +184,15 @@ describe('labels known to be in the record', () => {
     expect(areStored(labels, 'a', 'early')).toBe(false);
   });
 
+  it('are no longer known behind a report of this process, before its announcement arrives', async () => {
+    // Not started: nothing that is announced arrives.
+    const { store, labels } = setUp();
+    labels.noteSent(device('a'), tagLabels(ring('early')), false);
+    expect(areStored(labels, 'a', 'early')).toBe(true);
+    await labels.remember([store.change(device('a'), ring('late'))], [], 'awaited');
+    expect(areStored(labels, 'a', 'early')).toBe(false);
+  });
+
   it('are no longer known of a device that was deleted, and not cached either', async () => {
     const { cache, labels } = setUpWithoutNotes();
     labels.start();
