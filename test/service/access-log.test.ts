@@ -2,21 +2,14 @@
 // is secret. That there is none unless it is asked for is in settings.test.ts.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
-import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 
 type Line = Record<string, unknown>;
-
-function requestsIn(node: ServingNode): Line[] {
-  return node
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('"msg":"request"'))
-    .map((line) => JSON.parse(line) as Line);
-}
 
 describeOnBackends('the access log', (backend) => {
   let node: ServingNode;
@@ -30,7 +23,8 @@ describeOnBackends('the access log', (backend) => {
 
   /** Makes a request and returns the lines that it adds for a path. */
   async function linesOf(path: string, make: () => Promise<unknown>): Promise<Line[]> {
-    const lines = () => requestsIn(node).filter((line) => line.path === path);
+    const lines = () =>
+      logLines(node.output()).filter((line) => line.msg === 'request' && line.path === path);
     const before = lines().length;
     await make();
     await eventually('there is a line', () => lines().length > before);
@@ -39,13 +33,11 @@ describeOnBackends('the access log', (backend) => {
 
   it('has a line for a management call, with its id, its app and its client', async () => {
     const body = { app: tenant.app, channel: 'stable', version: 'latest' };
-    const headers = {
-      authorization: `Bearer ${tenant.secret}`,
-      'x-request-id': 'run-1',
-      'x-forwarded-for': '192.0.2.7',
-    };
-    const lines = await linesOf('/api/v1/releases', () =>
-      send(node, 'POST', '/api/v1/releases?token=s3cret', { body, headers }),
+    const authorization = `Bearer ${tenant.secret}`;
+    const headers = { authorization, 'x-request-id': 'run-1', 'x-forwarded-for': '192.0.2.7' };
+    const path = '/api/v1/releases';
+    const lines = await linesOf(path, () =>
+      send(node, 'POST', `${path}?token=s3cret`, { body, headers }),
     );
     expect(lines).toEqual([
       {
@@ -58,39 +50,27 @@ describeOnBackends('the access log', (backend) => {
     expect(node.output()).not.toContain(tenant.secret);
   });
 
-  it('has a line for a check that waits, one that does not, and one that is refused', async () => {
+  it('has a line for what devices and code hosts ask, for health, and for what nobody serves', async () => {
     const published = () => publish(node, tenant, '1.0.0');
     expect(await linesOf('/api/v1/releases', published)).toHaveLength(1);
-    const route = '/u/:appRef/:channel/:platform/:arch/:version';
-    const path = (version: string) => `/u/${tenant.app}/stable/linux/x86_64/${version}`;
-    for (const [version, status] of [
-      ['0.1', 200],
-      ['0.1', 200],
-      ['1.0.0', 204],
-    ] as const) {
-      const lines = await linesOf(path(version), () =>
-        check(node, tenant, version, { query: 'l.a=s3cret' }),
-      );
-      expect(lines).toMatchObject([
-        { method: 'GET', route, path: path(version), status, app: tenant.app },
-      ]);
-    }
-    const unknown = await linesOf('/u/nobody/stable/linux/x86_64/1', () =>
-      send(node, 'HEAD', '/u/nobody/stable/linux/x86_64/1'),
-    );
-    expect(unknown).toMatchObject([{ method: 'HEAD', status: 404, app: 'nobody' }]);
-    expect(node.output()).not.toContain('s3cret');
-  });
-
-  it('has a line for a delivery, for health, and for what nobody serves', async () => {
     const hook = await enableWebhook(node, tenant);
+    const route = '/u/:appRef/:channel/:platform/:arch/:version';
+    const { app } = tenant;
+    const check = (version: string) => `/u/${app}/stable/linux/x86_64/${version}`;
+    // A check that waits, one that does not, one without an offer, and one that is refused.
+    for (const [method, path, line] of [
+      ['GET', check('0.1'), { route, status: 200, app }],
+      ['GET', check('0.1'), { route, status: 200, app }],
+      ['GET', check('1.0.0'), { route, status: 204, app }],
+      ['HEAD', check('1').replace(app, 'nobody'), { route, status: 404, app: 'nobody' }],
+      ['GET', '/healthz', { route: '/healthz', status: 200 }],
+      ['GET', '/nothing', { route: 'none', status: 404 }],
+    ] as const) {
+      const lines = await linesOf(path, () => send(node, method, `${path}?l.a=s3cret`));
+      expect(lines).toMatchObject([{ method, path, ...line }]);
+    }
     const delivery = await linesOf(hook.path, () => deliver(node, hook, releaseEvent('v2.0.0')));
     expect(delivery).toMatchObject([{ route: '/wh/github/:app', status: 200 }]);
-    expect(await linesOf('/healthz', () => send(node, 'GET', '/healthz'))).toMatchObject([
-      { route: '/healthz', status: 200 },
-    ]);
-    expect(await linesOf('/nothing', () => send(node, 'GET', '/nothing'))).toMatchObject([
-      { route: 'none', path: '/nothing', status: 404 },
-    ]);
+    expect(node.output()).not.toContain('s3cret');
   });
 });

@@ -1,6 +1,6 @@
 // Tests what the embedded set-up can change, which `npm start` runs without PostgreSQL and Redis: a start on
-// an empty directory, and one answer of each kind from a restored backup. It
-// goes on after kill -9 in tour.test.ts, and on a directory of an earlier version in
+// an empty directory, and one answer of each kind from a restored backup. It goes on after kill -9 in
+// documents.test.ts, and on a directory of an earlier version in
 // test/release/upgrade.test.ts. Rules are tested on the best set-up that there is (test/support/matrix.ts),
 // the ports of this one by their contract suites, its crashes in test/faults.
 

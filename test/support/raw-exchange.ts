@@ -84,13 +84,14 @@ export function openFlood(
   return socket;
 }
 
-function dial({ url }: Addressed): Socket {
+/** Opens a connection to a node. */
+export function dial({ url }: Addressed): Socket {
   const { hostname, port } = new URL(url);
   return connect({ host: hostname, port: Number(port) });
 }
 
 /** Returns the answers that are whole. */
-function readAnswers(received: Buffer): RawAnswer[] {
+export function readAnswers(received: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = received; ; ) {
     const end = rest.indexOf('\r\n\r\n');

@@ -1,16 +1,8 @@
 // Collector of traces for tests: takes OTLP over HTTP in JSON, and keeps the spans.
 
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { loopbackServer } from './loopback-server.ts';
 
-export type TraceCollector = {
-  /** Settings that make a node send its traces here, soon. */
-  readonly settings: Readonly<Record<string, string>>;
-  readonly spans: readonly CollectedSpan[];
-  /** Headers of the latest request. */
-  readonly headers: Readonly<Record<string, unknown>>;
-  stop(): Promise<void>;
-};
+export type TraceCollector = Awaited<ReturnType<typeof startTraceCollector>>;
 
 export type CollectedSpan = {
   readonly name: string;
@@ -36,21 +28,17 @@ type Request = {
 };
 
 /** Starts a collector on a free port. */
-export async function startTraceCollector(): Promise<TraceCollector> {
+export async function startTraceCollector() {
   const spans: CollectedSpan[] = [];
   let headers: Readonly<Record<string, unknown>> = {};
-  const server = createServer(async (request, response) => {
-    const parts: Buffer[] = [];
-    for await (const part of request) parts.push(part as Buffer);
+  const { port, close } = await loopbackServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
     headers = request.headers;
-    if (request.url === '/v1/traces') {
-      spans.push(...spansIn(JSON.parse(Buffer.concat(parts).toString()) as Request));
-    }
+    if (request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(body) as Request));
     response.setHeader('Content-Type', 'application/json').end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
+    /** Settings that make a node send its traces here, soon. */
     settings: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -59,28 +47,25 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       OTEL_BSP_SCHEDULE_DELAY: '100',
     },
     spans,
+    /** Headers of the latest request. */
     get headers() {
       return headers;
     },
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    stop: async () => close(),
   };
 }
 
 function spansIn({ resourceSpans }: Request): CollectedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
-    scopeSpans
-      .flatMap(({ spans }) => spans)
-      .map((span) => ({
-        ...span,
-        parentSpanId: span.parentSpanId || undefined,
-        attributes: valuesOf(span.attributes ?? []),
-        resource: valuesOf(resource.attributes),
-        status: span.status?.code,
-      })),
-  );
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const spans = scopeSpans.flatMap((scope) => scope.spans);
+    return spans.map((span) => ({
+      ...span,
+      parentSpanId: span.parentSpanId || undefined,
+      attributes: valuesOf(span.attributes ?? []),
+      resource: valuesOf(resource.attributes),
+      status: span.status?.code,
+    }));
+  });
 }
 
 function valuesOf(attributes: readonly Attribute[]): Record<string, unknown> {
