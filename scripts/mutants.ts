@@ -1,14 +1,14 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
-// each in a round. A round is one state of the tests: `before` shows every test that notices a mutant, `after`
-// only whether a test still does. A mutant is judged by those tests of its area that reach it (reach.ts).
+// each in a round. A round is one state of the tests: `before` shows every test that notices a mutant,
+// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it.
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
 //   npx tsx scripts/mutants.ts run after --first      stops each at the first test that notices it
 //   npx tsx scripts/mutants.ts survivors before       runs every test against those that lived
 //   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
-//   npx tsx scripts/mutants.ts lost before after      lists what the first round noticed and the second does not
+//   npx tsx scripts/mutants.ts lost before after      lists what only the first round noticed
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,5 @@
-// Setup of a run that shows which tests reach a mutant: notes the time of each test, and of each file with its
-// hooks.
+// Setup of a run that shows which tests reach a mutant: notes the time of each test, and of each file with
+// its hooks.
 
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -74,7 +74,7 @@ export class Workshop {
     }
   }
 
-  /** Runs every test, one after the other, and returns which of them reach each mutant of a TypeScript file. */
+  /** Runs every test, one after the other, and returns which of them reach each mutant in TypeScript. */
   async measureReach(mutants: readonly Mutant[]): Promise<ReadonlyMap<string, Reach>> {
     const notes = join(this.folder, 'scripts', 'reach');
     mkdirSync(notes);

@@ -16,7 +16,7 @@ import { startProxy } from '../support/tcp-proxy.ts';
 import { check, createTenant, publish, report, type Tenant } from '../support/tenant.ts';
 
 const PASSWORD = 'hunter2';
-/** As many as one report may have. */
+/** Number of devices: as many as one report may have. */
 const DEVICES = 500;
 
 const postgresUrl = inject('postgresUrl');

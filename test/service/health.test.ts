@@ -39,7 +39,9 @@ describeOnBackends('health', (backend) => {
       ),
     );
     for (const { name } of samples(text)) {
-      expect(types, name).toContain(types.has(name) ? name : name.replace(/_(sum|count|bucket)$/, ''));
+      expect(types, name).toContain(
+        types.has(name) ? name : name.replace(/_(sum|count|bucket)$/, ''),
+      );
     }
     for (const name of ['checks_total', 'requests_total', 'first_offers_total', 'catalogs']) {
       expect(types).toContain(`sluice_${name}`);
@@ -65,7 +67,8 @@ describeOnBackends('health', (backend) => {
       ),
     ] as const) {
       const value = (all: readonly Sample[]) =>
-        all.find((each) => each.name === `sluice_${name}` && each.labels === `{${labels}}`)?.value ?? 0;
+        all.find((each) => each.name === `sluice_${name}` && each.labels === `{${labels}}`)
+          ?.value ?? 0;
       expect(value(after) - value(before), labels).toBe(by);
     }
   });

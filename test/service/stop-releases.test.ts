@@ -39,7 +39,7 @@ serviceSuite('stops', (node) => {
     ];
     const made = { id: expect.stringMatching(/^stp_/), releases };
     expect(stopped).toMatchObject({ status: 200, body: { stop: made } });
-    const { id } = stopped.body?.stop as Json;
+    const { id } = (stopped.body?.stop ?? {}) as Json;
     const entries = await auditOf(node, tenant, 'limit=2');
     expect(entries.map(({ after, reason }) => [(after as Json).stop, reason])).toEqual([
       [id, 'they crash'],
@@ -52,7 +52,8 @@ serviceSuite('stops', (node) => {
 
   it('it takes the right to control, and what belongs to others is unknown (§25.3)', async () => {
     const [tenant, stranger] = [await furnish(), await furnish()];
-    const { id } = (await stop(tenant, { channel: 'beta' })).body?.stop as Json;
+    const stopped = await stop(tenant, { channel: 'beta' });
+    const { id } = (stopped.body?.stop ?? {}) as Json;
     const limits = { org: tenant.org, name: 'narrow', may: ['read', 'publish', 'fleet'] };
     const made = await admin(node, 'POST', 'keys', limits);
     const narrow = { ...tenant, secret: String(made.body?.secret) };

@@ -84,7 +84,17 @@ describe('what is told of a plan (§30.1)', () => {
       facts: {
         plan: { id: 'pln_1', status: 'held', step: 1, steps: 3, rollout: 10 },
         guards: [
-          { guard: 'failed', count: 40, base, percent, low, high, limit: 2, tripped: true, platform },
+          {
+            guard: 'failed',
+            count: 40,
+            base,
+            percent,
+            low,
+            high,
+            limit: 2,
+            tripped: true,
+            platform,
+          },
           { guard: 'stuck', limit: 5, tripped: false, platform: null },
         ],
       },

@@ -56,7 +56,9 @@ const jump = fc.integer({ min: -86_400, max: 86_400 });
 function often<Kind extends Event['kind']>(
   weight: number,
   kind: Kind,
-  fields: { [Name in Exclude<keyof Extract<Event, { kind: Kind }>, 'kind'>]: fc.Arbitrary<unknown> },
+  fields: {
+    [Name in Exclude<keyof Extract<Event, { kind: Kind }>, 'kind'>]: fc.Arbitrary<unknown>;
+  },
 ) {
   const event = fc.record({ kind: fc.constant(kind), ...fields });
   return { weight, arbitrary: event as unknown as fc.Arbitrary<Event> };

@@ -10,7 +10,7 @@ import {
   type ServingChange,
 } from '../../../src/domain/release/serving-change.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
-import type { Actor, ChannelChange, Changed, NewRelease } from '../../../src/store/ledger-terms.ts';
+import type { Actor, Changed, ChannelChange, NewRelease } from '../../../src/store/ledger-terms.ts';
 
 export const OPERATOR: Actor = { kind: 'admin-token' };
 /** Session that a password alone opened, as far as its times and tokens do not matter. */
