@@ -52,7 +52,7 @@ describe('a citation', () => {
     for (const [, document, heading] of named) {
       expect(readDocument(`docs/${document}.md`).text).toContain(`\n## ${heading}\n`);
     }
-    expect(named.length).toBeGreaterThan(5);
+    expect(named.length).toBeGreaterThan(0);
   });
 
   it.each([

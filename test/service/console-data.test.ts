@@ -98,7 +98,7 @@ serviceSuite('the console', (node) => {
       200,
       {
         release: { version: '4.0.0', channel: 'stable' },
-        effect: { devices: 0, gain: 0, lose: 0 },
+        effect: { gain: 0, lose: 0 },
       },
     ]);
     expect(rehearsed.body?.findings).toContainEqual(
