@@ -1,5 +1,5 @@
 // Plans a rollout in the browser: from a preset, held, resumed with a reason and raised by a step, and
-// stopped by a guard, which says why wherever somebody looks, and which devices failed.
+// stopped by a guard, which says why wherever somebody looks.
 
 import { expect, it } from 'vitest';
 import { countPresses, tabTo, visit } from '../support/browser.ts';
@@ -11,8 +11,6 @@ import { eachOwnerTab } from '../support/owner-tab.ts';
 import { releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin, check, publish, report } from '../support/tenant.ts';
-
-const HOSTILE = '<img src=x onerror="alert(1)">';
 
 describeInBrowser('rollout plans at the console', (browser) => {
   const node = sharedNode();
@@ -69,15 +67,10 @@ describeInBrowser('rollout plans at the console', (browser) => {
     const run = (version: string) => report(node, tenant, [machine('d', { ...mac, version })]);
     await run('0.9.0');
     await publish(node, tenant, '2.0.0', { artifacts });
-    await report(node, tenant, [machine('e', { ...mac, version: '0.9.0' })]);
-    for (const device of ['d', 'e']) {
-      expect((await check(node, tenant, '0.9.0', { ...mac, device })).status).toBe(200);
-    }
-    await untilOffered(node, tenant, '2.0.0', 2);
+    expect((await check(node, tenant, '0.9.0', { ...mac, device: 'd' })).status).toBe(200);
+    await untilOffered(node, tenant, '2.0.0');
     await run('2.0.0');
     await run('0.9.0');
-    const failed = { version: '2.0.0', reason: HOSTILE };
-    await report(node, tenant, [machine('e', { ...mac, version: '0.9.0', failed })]);
     const guards = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
     const name = { app: tenant.app, channel: 'stable', version: '2.0.0' };
     const steps = [{ rollout: 100, holdMinutes: 600 }];
@@ -107,21 +100,5 @@ describeInBrowser('rollout plans at the console', (browser) => {
     // The history names the plan as who did it, and the reason.
     await at.region('History').place.getByText('Its plan', { exact: true }).first().waitFor();
     await at.region('History').place.getByText('was held', { exact: true }).waitFor();
-    // Where the devices are and why they failed is told as text, and leads to them.
-    await at.region('Where the trouble is').finds(/^The only platform: /);
-    const reasons = at.table(/Reasons of failures/);
-    await reasons.reads(HOSTILE);
-    expect(await reasons.place.locator('img').count()).toBe(0);
-    await at
-      .table('Devices on each release at the same age')
-      .row(/1 of 2/)
-      .waitFor();
-    await health
-      .row(/^reverted/)
-      .getByRole('link', { name: '1', exact: true })
-      .click();
-    await at.table('Devices that are reverted').reads('d');
-    await at.choose('Signal', 'failed');
-    await at.table('Devices that are failed').reads('e');
   });
 });
