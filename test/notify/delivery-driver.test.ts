@@ -214,6 +214,12 @@ describe('the driver', () => {
     expect(Object.fromEntries(ledger.records)).toEqual({ a: 'waiting', gone: 'failed' });
     expect(ledger.disabled).toEqual([['dst_2', 'Answered 410']]);
     expect(counts()).toMatchObject({ failed: 2 });
+    ledger.failingMs = 5 * 86_400_000;
+    ledger.put('dst_3', 'b');
+    await driver.turn();
+    await driver.settle();
+    const why = 'Nothing could be delivered for five days: Answered 500';
+    expect(ledger.disabled).toContainEqual(['dst_3', why]);
   });
 
   it('waits while the ledger is away, and goes on', async () => {

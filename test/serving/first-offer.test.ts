@@ -264,6 +264,29 @@ describe('a check that would be a first offer', () => {
     clock.now += RETRY_AFTER_MS;
     expect(await checkOf(node)).toBe('1.1.0');
   });
+
+  it('that finds its catalog stale and then the ledger away falls back; a bug fails it', async () => {
+    for (const fault of [ledgerAway(), new TypeError('bug')]) {
+      const node = await loadedNode(stateOf(1, '1.1.0', '1.0.0*'));
+      node.ledger.answerOffer = async () => {
+        node.ledger.fault = fault;
+        return false;
+      };
+      if (fault instanceof TypeError) await expect(checkOf(node)).rejects.toThrow(TypeError);
+      else expect(await checkOf(node)).toBe('1.0.0');
+    }
+  });
+
+  it("the machine's clock set back by an hour does not lengthen the second", async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+    const node = await loadedNode(stateOf(1, '1.1.0', '1.0.0*'));
+    node.ledger.fault = ledgerAway();
+    expect(await checkOf(node)).toBe('1.0.0');
+    node.ledger.fault = undefined;
+    vi.setSystemTime(Date.now() - 3_600_000);
+    vi.advanceTimersByTime(RETRY_AFTER_MS);
+    expect(await checkOf(node)).toBe('1.1.0');
+  });
 });
 
 describe('a check for which nothing is left but first offers that cannot be recorded (§14.3)', () => {

@@ -111,6 +111,21 @@ describe('a ledger that went back', () => {
     expect(await isOfferedInLedger(node)).toBe(true);
   });
 
+  it('is compared with the copies later when the ledger was away meanwhile', async () => {
+    const node = servingNode();
+    await node.engine.putSnapshot(stateAt(6, true));
+    node.ledger.commit(stateAt(3, false));
+    const restoreOffers = node.ledger.restoreOffers.bind(node.ledger);
+    node.ledger.restoreOffers = () => Promise.reject(ledgerAway());
+    await node.catalogs.find('acme', 'stable');
+    await settle();
+    expect(servedOf(node)).toEqual({ epoch: 0, revision: 3 });
+    expect(await node.diskSnapshots.find('acme', 'stable')).toBeUndefined();
+    node.ledger.restoreOffers = restoreOffers;
+    await node.refresher.poll();
+    expect([servedOf(node), await isOfferedInLedger(node)]).toEqual([AFTER, true]);
+  });
+
   it('that refuses writes is not followed', async () => {
     const node = await rewoundNode();
     node.ledger.raiseEpoch = () => Promise.reject(ledgerAway());

@@ -68,6 +68,19 @@ it('a copy without the mark is read again after 5 seconds, not with every check'
   expect(await checkOf(node)).toBe('1.1.0');
 });
 
+it('an engine that is away as well is asked once a second; a bug of it fails the check', async () => {
+  const { node, clock, reads } = await cutOff();
+  node.engine.fault = engineAway();
+  for (clock.now = 0; clock.now < 1000; clock.now += 500) expect(await checkOf(node)).toBe('1.0.0');
+  expect(reads).toHaveBeenCalledTimes(1);
+  node.engine.fault = undefined;
+  await node.engine.putSnapshot(state(true));
+  expect(await checkOf(node)).toBe('1.1.0');
+  const other = (await cutOff()).node;
+  other.engine.fault = new TypeError('bug');
+  await expect(checkOf(other)).rejects.toThrow(TypeError);
+});
+
 it('a copy that another database left under the same name does not count', async () => {
   const { node } = await cutOff();
   await node.engine.putSnapshot({ ...state(true), channelId: 'chn_other' });

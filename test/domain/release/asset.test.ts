@@ -84,6 +84,7 @@ describe('classifyAsset', () => {
     linux/x86_64: delta-0.16.5-x86_64-unknown-linux-gnu.tar.gz | license-v1.2.3-linux-amd64
     linux/x86_64: protoc-gen-go.v1.36.0-devel.linux.amd64.tar.gz | Snoop.6.1.1.signed.linux.x64.zip
     filtered: rewind.zip | armory.tar.gz | acme-x86_64.tar.gz
+    filtered: acme-dbgsym_1.0.0_amd64.deb | Acme-1.0.0-mac-dSYM.zip | huge-linux-x64-part1.zip
     linux/aarch64: mac-cleaner_1.0.0_linux_arm64.tar.gz
     linux/x86_64: charm-1.0.0-x64.deb | sbom-tool-linux-x64 | Acme.Tool.v1.2.386.linux.x64.zip
     windows: Acme-1.0.386-win.exe | acme-win32.zip | Marmot-1.0-win.exe | x64dbg-win.zip

@@ -67,6 +67,9 @@ describe('a format is read off the address', () => {
     msi.zip: App_1.2.3_x64_en-US.msi.zip
     nupkg: App-1.2.3-full.nupkg
     tar.gz: app.tar.gz
+    pacman: app.pacman
+    flatpak: app.flatpak
+    tar.zst: app.tar.zst
     7z: App-1.2.3-win-x64.7z
     undefined: latest/download?file=app.deb | app | deb | app.bin | 
     `),
