@@ -28,6 +28,10 @@ describe('an unavailable store', () => {
     ['ledger', fault('what nobody has foreseen at 10.0.0.7'), 'cannot be used'],
     ['engine', fault('WRONGPASS invalid username-password pair'), 'refuses the login'],
     ['engine', fault('OOM command not allowed'), 'has no memory left'],
+    [
+      ...(['engine', fault('NOREPLICAS Not enough good replicas')] as const),
+      'refuses writes: too few of its replicas are there',
+    ],
     ['ledger', fault('x', '25006'), 'refuses writes: it is read-only, or a standby'],
     ['engine', fault('Command timed out'), 'does not answer in time'],
   ] as const)('%s: %s', (store, cause, why) => {
@@ -47,7 +51,7 @@ describe('an unavailable store', () => {
     const busy = new Overloaded('200 calls wait for their turn');
     expect(busy).toMatchObject({ store: 'process', message });
     expect([fault('x', '53100'), fault('OOM x'), fault('MISCONF x')].every(isFull)).toBe(true);
-    expect([fault('x', '28P01'), 'full', undefined].some(isFull)).toBe(false);
+    expect([fault('x', '28P01'), fault('x', '25006'), 'full', undefined].some(isFull)).toBe(false);
   });
 
   it.each([

@@ -83,6 +83,12 @@ it('only what is new is announced: changes, and first offers', () => {
     { ...told, revision: 4 },
     { ...told, revision: 4, offeredReleaseId: 'r1' },
   ]);
+  // Of a newer epoch everything is, also at lower revisions.
+  expect(state.adopt(index(1, [entry('stable', 1), entry('beta', 4, 'r1')]))).toMatchObject([
+    { channel: 'stable', epoch: 1, revision: 1 },
+    { channel: 'beta', epoch: 1, revision: 4 },
+    { channel: 'beta', epoch: 1, revision: 4, offeredReleaseId: 'r1' },
+  ]);
 });
 
 it('names are found by ref and id; what is not there is told apart', () => {

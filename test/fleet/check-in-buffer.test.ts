@@ -179,9 +179,14 @@ describe('the bound', () => {
     expect(count('dropped')).toBe(250);
     open();
     expect(await turn).toBe(false);
+    for (let refusal = 0; refusal < 2; refusal++) {
+      fill(0, 10);
+      expect(await checkIns.send()).toBe(false);
+      expect(checkIns.size).toBe(HELD_MAX);
+    }
     queue.answer = () => 'accepted';
     await checkIns.send();
-    expect(count('dropped')).toBe(250);
+    expect(count('dropped')).toBe(270);
     expect(queue.devices).toEqual([
       ...numbers(0, HELD_MAX - 1000),
       ...numbers(HELD_MAX, HELD_MAX + 1000),

@@ -335,6 +335,12 @@ describe('noting', () => {
     expect(await strict.note('beta')).toBe(false);
     expect(await strict.ringOf()).toBeUndefined();
     expect(await setUpNoting({ keepsNotes: false }).note('beta')).toBe(false);
+    for (const differences of [{ isRecorded: () => false }, { keepsNotes: false }]) {
+      const { labels } = setUpNoting(differences);
+      const soon = { ...device('a'), labels: ring('beta'), at };
+      const asker = { answered: () => expect.fail(), failed: () => expect.fail() };
+      expect(labels.noteSoon(soon, tagLabels(soon.labels), asker)).toBe(false);
+    }
   });
 
   it('is not for a device of which nothing is known here: its record may have them', async () => {

@@ -68,6 +68,17 @@ describe('alone', () => {
 });
 
 describe('beside other processes', () => {
+  it('a device that was refused costs no call until its wait is over, nor once it was quiet for a window', async () => {
+    const { clock, told, node } = sharedStore();
+    const { allow, ask } = node();
+    await allow(PER_MINUTE);
+    for (let n = 0; n < 10; n++) expect(await ask()).toMatchObject({ failure: 'rateLimited' });
+    expect(told).toHaveLength(PER_MINUTE - ALLOWANCE + 1);
+    clock.now += 2 * LIMIT.rateWindowMs;
+    await allow(ALLOWANCE);
+    expect(told).toHaveLength(PER_MINUTE - ALLOWANCE + 1);
+  });
+
   it('a device within the allowance costs no call, the next request tells all that is owed', async () => {
     const { clock, told, node } = sharedStore();
     const { limit, metrics, allow } = node();

@@ -22,6 +22,11 @@ describe('the settings that the doctor examines', () => {
     ['strong secrets on every interface', { ...REAL, HOST: '0.0.0.0' }, []],
     ['no secrets, which a node may do without', { DATABASE_URL: REAL.DATABASE_URL }, []],
     ['a short token that only this machine can send', { ADMIN_TOKEN: 'a' }, []],
+    [
+      'a short token behind a public address',
+      { ADMIN_TOKEN: 'a', PUBLIC_URL: 'http://updates.example.com' },
+      ['admin-token'],
+    ],
     ['a short token behind a proxy', { ADMIN_TOKEN: 'a', TRUST_PROXY: '1' }, ['admin-token']],
     [
       'a long secret of one letter',
@@ -33,6 +38,7 @@ describe('the settings that the doctor examines', () => {
       { ...REAL, HOST: '::', ADMIN_TOKEN: `${STRONG},${'ab'.repeat(20)}` },
       ['admin-token'],
     ],
+    ['an https console, and no proxy', { ...REAL, ADMIN_URL: 'https://o.example.com' }, ['proxy']],
     ['an https address, and no proxy', { ...REAL, PUBLIC_URL: 'https://u.example.com' }, ['proxy']],
     [
       'an address with a path, and no proxy',

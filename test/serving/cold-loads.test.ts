@@ -2,7 +2,7 @@
 // lies elsewhere, and is asked again soon.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { failUntil } from '../../src/contract/failure.ts';
+import { fail, failUntil } from '../../src/contract/failure.ts';
 import { AppCounts } from '../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../src/observe/label-values.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
@@ -85,7 +85,13 @@ describe('a ledger that answers in time', () => {
     await settle();
     answer('a', slots.ledger);
     expect(await Promise.all(both)).toEqual([slots.ledger, slots.ledger]);
-    expect(asked).toEqual(['a']);
+    // What does not exist lies nowhere else.
+    keep('gone');
+    const gone = load('gone');
+    await settle();
+    answer('gone', fail('unknownApp'));
+    expect(await gone).toMatchObject({ failure: 'unknownApp' });
+    expect(asked).toEqual(['a', 'gone']);
   });
 });
 

@@ -108,3 +108,11 @@ it('each candidate has its first obstacle, all unmet conditions, and its own cha
     ],
   });
 });
+
+it('a mistaken id is none: outside every cohort (§19.10)', async () => {
+  const query = `deviceId=undefined&${LINUX}&version=1.0.0`;
+  expect(await explain(query, at('1.1.0', { rolloutPct: 99 }))).toMatchObject({
+    decision: { update: null, reason: 'outside-cohort' },
+    candidates: [{ verdict: 'outside-cohort', bucket: null }],
+  });
+});

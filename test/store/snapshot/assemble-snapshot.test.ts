@@ -49,6 +49,16 @@ it('what is known is not read wherever it stands, and is the same object', async
   expect(same).toHaveLength(99);
 });
 
+it('long releases are read in small batches, short ones in large ones', async () => {
+  const [long, short] = [channelOf(100, 'n'.repeat(256 * 1024)), channelOf(3000)];
+  const [slow, fast] = [storeOf(long), storeOf(short)];
+  expect(await assembleSnapshot(indexOf(long), undefined, slow.read)).toEqual(long);
+  expect(Math.max(...slow.batches.slice(1))).toBeLessThanOrEqual(8);
+  await assembleSnapshot(indexOf(short), undefined, fast.read);
+  expect(Math.max(...fast.batches)).toBeLessThanOrEqual(1024);
+  expect(fast.batches.length).toBeLessThan(10);
+});
+
 it('the index of what was assembled is the one that it was made from', async () => {
   const before = channelOf(50);
   const added = release('2.0.0', { offered: true });
