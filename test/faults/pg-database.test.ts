@@ -42,6 +42,19 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
     await fresh?.drop();
   });
 
+  test('a right that the account lost is unavailable, so that callers wait and drop nothing', async () => {
+    const role = `plain_${Date.now()}`;
+    await runOn(fresh.url, `CREATE TABLE denied (a integer); CREATE ROLE ${role} LOGIN`);
+    const url = Object.assign(new URL(fresh.url), { username: role }).href;
+    const database = openPgDatabase({ url, onFault: () => undefined });
+    opened.push(database);
+    const write = () => database.query('INSERT INTO denied VALUES (1)');
+    await expect(write()).rejects.toBeInstanceOf(Unavailable);
+    await runOn(fresh.url, `GRANT INSERT ON denied TO ${role}`);
+    await write();
+    await runOn(fresh.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+
   test('no more connections are opened than DATABASE_POOL allows; other calls wait (Environment)', async () => {
     const database = openPgDatabase({
       url: fresh.url,

@@ -132,6 +132,30 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
 });
 
 describe.skipIf(!hasRedis)('what lies in Redis', () => {
+  it('of takers that are gone nothing is left, unless batches are', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c', 'd'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('gone', 1, 0, NEVER_MS)));
+    await engine.takeCheckIns('gone with two batches', 2, 0, NEVER_MS);
+    await sleep(100);
+    const { engine: joining } = await connected(server.url);
+    expect(devicesIn(await joining.takeCheckIns('new', 1, 0, 50))).toEqual(['b']);
+    const all = (await adminOf(server).xinfo('CONSUMERS', STREAM, 'drain')) as string[][];
+    expect(all.map(([, name]) => name).sort()).toEqual(['gone with two batches', 'new']);
+  });
+
+  it('what somebody deleted from the stream holds up no other', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    for (const device of ['a', 'b', 'c'])
+      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const [first] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
+    await adminOf(server).xdel(STREAM, first?.id.split('/')[1] ?? '');
+    expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
+  });
+
   it('batches of a version that knew no totals are taken, and do not stop others', async () => {
     const server = await redisOf();
     const { engine } = await connected(server.url);

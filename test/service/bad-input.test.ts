@@ -166,6 +166,16 @@ describeOnBackends('bad input', (backend) => {
     },
   );
 
+  it.each([
+    ['a NUL in the path', 'GET /u/a\u0000b/stable/linux/x86_64/1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a NUL in a header', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: \u0000\r\n\r\n'],
+    ['a TLS hello', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'],
+  ])('%s is survived (§7.3)', async (_, request) => {
+    for (const ending of ['destroy', 'end'] as const) {
+      await abandon(node, Buffer.from(request, 'latin1'), ending);
+    }
+  });
+
   it('malformed JSON is 400 `Invalid JSON body`', async () => {
     for (const text of [
       ...['', ' ', '{', '}', '{"app"', "{'app':1}", '\u0000', '{"a":NaN}', '{}x', '{}{}', 'a=b'],

@@ -79,6 +79,11 @@ deviceSuite('decisions that a cache can keep', (node) => {
     }
     expect((await ask({ of: made, slice: 39 })).body?.version).toBe('1.1.0');
     expect((await control(node, made, '1.1.0', { rollout: 39 })).status).toBe(422);
+    const back = await anotherApp(node, tenant, ['1.0.0'], ['1.1.0']);
+    expect((await ask({ of: back })).body?.version).toBe('1.1.0');
+    await serve(node, back, '1.1.0', { status: 'rolled_back' });
+    const down = await ask({ of: back, version: '1.1.0' });
+    expect(down.body).toMatchObject({ version: '1.0.0', allowDowngrade: true });
   });
 
   it('an offer is no check-in, and not limited by address (§28.6, §28.7)', async () => {

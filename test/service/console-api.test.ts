@@ -52,6 +52,15 @@ serviceSuite('the console API', (node) => {
     ['POST', 'channels', { app: 'r', name: 'a b' }, /^name: /],
     ['PATCH', 'channels', { app: 'r', name: 's' }, /is required$/],
     ['PATCH', 'channels', { app: 'r', name: 's', defaultRollout: 101 }, /^defaultRollout: .*100/],
+    ['PATCH', 'channels', { app: 'r', name: 's', updateMode: 'required' }, /^updateMode: Must be/],
+    ...['x', ''].map((minimumSupportedVersion): [string, string, Fields, RegExp] => [
+      ...(['PATCH', 'channels', { app: 'r', name: 's', minimumSupportedVersion }] as const),
+      /^minimumSupportedVersion: Invalid version$/,
+    ]),
+    ...['true', 1, null].map((requireSignature): [string, string, Fields, RegExp] => [
+      ...(['PATCH', 'channels', { app: 'r', name: 's', requireSignature }] as const),
+      /^requireSignature: Expected a boolean$/,
+    ]),
     ['POST', 'keys', { org: 'o' }, /^name: Required$/],
     ['GET', 'audit', undefined, /^org: Required$/],
     ['GET', 'audit?org=o&limit=1001', undefined, /^limit: .*1000/],

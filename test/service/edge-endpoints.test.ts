@@ -8,6 +8,8 @@ import {
   EDGE_RECORD_HEADER,
   EDGE_SIGNATURE_HEADER,
 } from '../../src/contract/edge.ts';
+import { writeCheckIns } from '../../src/domain/fleet/check-in-payload.ts';
+import { checkInOf } from '../store/engine/fleet-sample.ts';
 import { asEdge, makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
@@ -19,6 +21,7 @@ import {
   createTenant,
   manage,
   publish,
+  report,
   send,
   type Tenant,
 } from '../support/tenant.ts';
@@ -166,6 +169,37 @@ serviceSuite('what a service answers edges', (service) => {
         }
       }
     }
+  });
+
+  it('of devices of another organization nothing is taken, and no labels are told (§29.2)', async () => {
+    const [mine, other] = [await createTenant(service), await createTenant(service)];
+    const { secret } = await makeEdgeToken(service, mine.org);
+    for (const each of [mine, other]) await told(each);
+    const device = { deviceId: 'd', version: '1.0.0', platform: 'linux', labels: { site: 'hush' } };
+    await report(service, other, [device]);
+    const place = { channel: 'stable', deviceId: 'd', canonicalVersion: '1.0.0' };
+    const failures = [mine, other].map(({ appId }) => ({ appId, ...place }));
+    const half = { accepted: 1, dropped: 1 };
+    expect((await post('failures', { failures }, secret)).body).toMatchObject(half);
+    const body = new Uint8Array(
+      writeCheckIns([mine, other].map(({ appId }) => checkInOf('d', { appId, at: Date.now() }))),
+    );
+    const headers = { authorization: `Bearer ${secret.split('.')[0]}` };
+    for (const [path, said] of [
+      ['check-ins', half],
+      ['check-ins/awaited', { unadmitted: [[other.appId, 'd']] }],
+    ] as const) {
+      const answer = await fetch(`${service.url}/edge/v1/${path}`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      expect(await answer.json(), path).toMatchObject(said);
+    }
+    const devices = [{ appId: other.appId, deviceId: 'd' }];
+    expect((await post('labels', { devices }, secret)).text).not.toContain('hush');
+    const changes = await asEdge(service, secret, 'GET', 'label-changes?after=0');
+    expect([changes.status, changes.text.includes('hush')]).toEqual([200, false]);
   });
 
   it('an index is the same to who has it already, until something changes (§29.3)', async () => {

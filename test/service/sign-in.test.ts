@@ -121,7 +121,9 @@ describeOnBackends('signing in', (backend) => {
       expect((await first.call('GET', 'session')).body).toEqual({ state: 'signedOut' });
       expect(await reads(second)).toBe(200);
       const third = await person.elsewhereSignedIn();
+      const stolen = third.token;
       expect((await third.call('DELETE', 'sessions')).status).toBe(200);
+      third.token = stolen;
       for (const each of [second, person]) expect(await reads(each)).toBe(401);
       await person.signIn();
     });
@@ -192,6 +194,8 @@ describeOnBackends('signing in', (backend) => {
 
   it.each([
     [{}, /^email: /],
+    [{ email: 'a@b' }, /^password: /],
+    [{ email: 'no address', password: 'x' }, /^email: /],
     [{ email: `${'x'.repeat(300)}@b`, password: 'x' }, /^email: /],
     [{ email: 'a@b', password: 'x'.repeat(300) }, /^password: /],
     [{ email: 'a@b', password: 'x', more: 1 }, /^more: /],

@@ -86,6 +86,8 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
       false,
     ]);
     const elsewhere = await createTenant(ledger);
+    // At the revision of what is known, with its versions.
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, elsewhere, version);
     const whole = await ledger.readSnapshot(elsewhere.app, 'stable');
     expect(await ledger.readSnapshot(elsewhere.app, 'stable', known)).toEqual(whole);
     const [first, ...others] = known.releases;

@@ -52,6 +52,19 @@ describeOnPostgres('the fleet on PostgreSQL', ({ database, ledger }) => {
     expect(await ledger.readAdoption(tenant.app, iso(START))).toEqual(model.adoption());
   });
 
+  test('labels that callers bring at once for one device are all kept', async () => {
+    const tenant = await createTenant(ledger);
+    const keys = Array.from({ length: 12 }, (_, index) => `k${10 + index}`);
+    await Promise.all(
+      keys.map((key, index) => {
+        const sent = [checkIn(tenant, 'd', { labels: new Map([[key, '1']]), at: START + index })];
+        return index % 2 === 0 ? ledger.recordCheckIns(sent) : ledger.recordAwaited(sent);
+      }),
+    );
+    const [found] = await ledger.readLabels([{ appId: tenant.appId, deviceId: 'd' }]);
+    expect([...(found?.labels.keys() ?? [])].sort()).toEqual(keys);
+  });
+
   test('callers that bring new devices of different parts at once admit no more than the bound', async () => {
     const tenant = await createTenant(ledger);
     const bounds = { perNetwork: 0, perApp: 3 };
