@@ -8,7 +8,7 @@ import { describeOnBackends } from '../support/backend.ts';
 import { enableWebhook } from '../support/github.ts';
 import { metricsOf, scrape } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
-import { Person, tokenIn } from '../support/person.ts';
+import { member, Person, tokenIn } from '../support/person.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
 import { ARTIFACT, admin, check, createTenant, publish, send } from '../support/tenant.ts';
 
@@ -110,6 +110,16 @@ describeOnBackends('an admin address', (backend) => {
     const made = await person.call('POST', 'organizations', organization);
     expect(made.status).toBe(201);
     expect((await person.call('GET', 'session')).body?.mayCreateOrganizations).toBe(true);
+    // An organization belongs to who creates it, to nobody else.
+    const { org } = await createTenant(console);
+    const viewer = await member(console, org, 'viewer');
+    const own = await viewer.call('POST', 'organizations', { name: 'Mine' });
+    expect(own.status).toBe(201);
+    const path = `members?org=${own.body?.id}`;
+    expect((await viewer.call('GET', path)).body?.members).toMatchObject([
+      { account: { email: viewer.email }, role: 'owner' },
+    ]);
+    expect((await person.call('GET', path)).status).toBe(404);
     const invitation = { org: made.body?.id, email: 'guest@example.com', role: 'viewer' };
     const { body } = await person.call('POST', 'invitations', invitation);
     expect(body?.url).toBe(`${console.url}/console/invitation/${tokenIn(body?.url)}`);

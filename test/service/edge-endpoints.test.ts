@@ -131,14 +131,16 @@ serviceSuite('what a service answers edges', (service) => {
 
   it('nothing is taken of an edge that names another record (§29.10)', async () => {
     const { body: index = {} } = await asEdge(service, token, 'GET', 'index');
+    const nonce = 'n'.repeat(32);
     const upload = (record: unknown) => {
-      const headers = { [EDGE_RECORD_HEADER]: String(record) };
+      const headers = { [EDGE_RECORD_HEADER]: String(record), [EDGE_NONCE_HEADER]: nonce };
       return asEdge(service, token, 'POST', 'check-ins', { headers, body: '' });
     };
     expect((await upload(index.record)).status).toBe(200);
     const refused = await upload('rec_other');
     const error = 'This service is of another record than the edge follows';
     expect([refused.status, refused.body]).toEqual([409, { error }]);
+    expect(isSigned(refused, nonce)).toBe(true);
   });
 
   it('check-ins may be more than fit on a stack (§29.9)', async () => {

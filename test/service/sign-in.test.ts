@@ -221,7 +221,7 @@ describeOnBackends('signing in', (backend) => {
   });
 
   it('is told in each organization of theirs; a failure at once, further ones with the next entry', async () => {
-    const other = await createTenant(node);
+    const [other, foreign] = [await createTenant(node), await createTenant(node)];
     const person = await member(node, org, 'viewer');
     await member(node, other.org, 'owner', 'A Person', person.email);
     // The email is taken in any case, the password as it is, and what was wrong is not told.
@@ -229,6 +229,8 @@ describeOnBackends('signing in', (backend) => {
     expect((await tryFrom('198.51.100.7', email, PASSWORD)).status).toBe(200);
     const [entry] = await auditOf(person, 'account.sign-in');
     expect(entry).toMatchObject({ after: { address: '198.51.100.7' } });
+    const { text } = await admin(node, 'GET', `audit?org=${foreign.org}`);
+    expect(text).not.toContain(person.email);
     const elsewhere = await admin(node, 'GET', `audit?org=${other.org}&action=account.sign-in`);
     expect(elsewhere.body?.entries).toContainEqual(
       expect.objectContaining({ actor: `account:${person.email}`, subject: person.email }),
