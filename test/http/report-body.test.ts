@@ -1,5 +1,5 @@
 // Tests the body of a report: whatever is wrong is refused with the path of its field (docs/contract.md 2.6,
-// 4.5 and 7.1). That a wave has the same fields of devices is tested in fleet-body.test.ts.
+// 4.5 and 7.1). That a wave has the same fields of devices is tested in field.test.ts.
 
 import { expect, it } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
