@@ -88,7 +88,9 @@ export class Workshop {
       const own = mutants.filter((each) => each.file === file);
       await this.write(file, probed(file, texts[at] ?? '', own, join(notes, 'probe.mjs')));
     }
-    await this.runVitest(['--config', join(notes, 'vitest.config.ts')], REACH_SECONDS_MAX);
+    const config = ['--config', join(notes, 'vitest.config.ts')];
+    const isLate = await this.runVitest(config, REACH_SECONDS_MAX);
+    if (isLate) throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
     for (const [at, file] of files.entries()) await this.write(file, texts[at] ?? '');
     return readReach(notes, this.folder);
   }
