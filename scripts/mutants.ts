@@ -99,7 +99,8 @@ async function runSurvivors(round: string, { hours }: Pick<Options, 'hours'>): P
 async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> {
   const path = join(ROOT, 'node_modules/.cache', `mutants-${workshop.commit}.json`);
   if (!existsSync(path)) {
-    const measured = await workshop.measureReach(readChosen());
+    const suites = AREAS.filter(({ language }) => language === 'code').flatMap(pathsOf);
+    const measured = await workshop.measureReach(readChosen(), [...new Set(suites)]);
     const rows = [...measured].map(([id, tests]) => [id, tests && [...tests]]);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, JSON.stringify(rows));

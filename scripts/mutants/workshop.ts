@@ -74,8 +74,11 @@ export class Workshop {
     }
   }
 
-  /** Runs every test, one after the other, and returns which of them reach each mutant in TypeScript. */
-  async measureReach(mutants: readonly Mutant[]): Promise<ReadonlyMap<string, Reach>> {
+  /** Runs suites, one test after the other, and returns which tests reach each mutant in TypeScript. */
+  async measureReach(
+    mutants: readonly Mutant[],
+    suites: readonly string[],
+  ): Promise<ReadonlyMap<string, Reach>> {
     const notes = join(this.folder, 'scripts', 'reach');
     mkdirSync(notes);
     for (const name of ['probe.mjs', 'reach-setup.ts', 'vitest.config.ts'])
@@ -89,7 +92,7 @@ export class Workshop {
       await this.write(file, probed(file, texts[at] ?? '', own, join(notes, 'probe.mjs')));
     }
     const config = ['--config', join(notes, 'vitest.config.ts')];
-    const isLate = await this.runVitest(config, REACH_SECONDS_MAX);
+    const isLate = await this.runVitest([...suites, ...config], REACH_SECONDS_MAX);
     if (isLate) throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
     for (const [at, file] of files.entries()) await this.write(file, texts[at] ?? '');
     return readReach(notes, this.folder);

@@ -175,7 +175,7 @@ async function startLedger() {
 async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-dump-'));
   const file = join(folder, 'ledger.dump');
-  runPostgres('pg_dump', ['--format=custom', '--file', file, url()]);
+  await runPostgres('pg_dump', ['--format=custom', '--file', file, url()]);
   return async () => {
     const name = new URL(url()).pathname.slice(1);
     const [server, restored] = ['postgres', `${name}_restored`].map((other) => {
@@ -188,7 +188,7 @@ async function dumpDatabase(url: () => string, proxy: NetworkProxy): Promise<() 
     // Restored beside the present one, which then makes room: nodes never see it half full.
     await runOn(server, `CREATE DATABASE ${name}_restored`);
     const restoring = ['--single-transaction', '--exit-on-error', '--dbname', restored];
-    runPostgres('pg_restore', [...restoring, file]);
+    await runPostgres('pg_restore', [...restoring, file]);
     proxy.cut();
     await endConnections();
     for (let attempt = 1; ; attempt++) {

@@ -2,9 +2,10 @@
 // back, no later state decides anything, also in Redis, on disk and in a node that was left running, and what
 // is changed afterwards is served.
 
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readDocument } from '../docs/document.ts';
@@ -49,12 +50,12 @@ describe('an embedded service', () => {
     onTestFinished(() => node.stop());
     const tenant = await furnish(node);
     await node.stop();
-    run(backUp, folder, { DATA_DIR: dataDir });
+    await run(backUp, folder, { DATA_DIR: dataDir });
 
     node = await node.restart();
     await goOn(node, tenant);
     await node.stop();
-    run(restore, folder, { DATA_DIR: dataDir });
+    await run(restore, folder, { DATA_DIR: dataDir });
 
     node = await node.restart();
     await expectEarlier(node, tenant);
@@ -78,7 +79,7 @@ describe('an embedded service', () => {
     expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
     expect(statSync(file).size).toBe(size);
     const elsewhere = join(folder, 'elsewhere');
-    run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
+    await run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
       DATA_DIR: elsewhere,
     });
     const restored = await startNode({ DATA_DIR: elsewhere });
@@ -107,7 +108,7 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
     let node = await start('data');
     const other = await start('other');
     const tenant = await furnish(node);
-    run(backUp, folder, environment);
+    await run(backUp, folder, environment);
 
     const refused = await runSluice(['backup', join(folder, 'none')], {
       SLUICE_URL: node.url,
@@ -115,15 +116,17 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
     });
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
     expect(existsSync(join(folder, 'none'))).toBe(false);
-    expect(() => administrate(restore, 'sluice')).toThrow('permission denied to create database');
+    await expect(administrate(restore, 'sluice')).rejects.toThrow(
+      'permission denied to create database',
+    );
 
     await goOn(node, tenant);
     expect(await offered(other, tenant)).toBe('3.2.0');
     await node.stop();
-    administrate(restore);
+    await administrate(restore);
     // An exchange that is in the way changes nothing.
     const intruder = await enter(environment.DATABASE_URL, 'postgres');
-    administrate(exchange);
+    await administrate(exchange);
     await eventually('the node publishes', async () => {
       const { status } = await publish(other, tenant, '3.3.0');
       if (status !== 201) await sleep(ASK_INTERVAL_MS);
@@ -131,7 +134,7 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
     });
     await untilOffered(other, tenant, '3.3.0');
     await intruder.end();
-    administrate(exchange);
+    await administrate(exchange);
 
     // The other node was left running, and holds the later time, as Redis and both disks do.
     await untilOffered(other, tenant, '1.0.0');
@@ -146,7 +149,7 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
     expect(answer.body?.version).toBe('1.0.0');
 
     // The way back: the old database is there, with all that was published before the exchange.
-    administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
+    await administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
     await untilOffered(other, tenant, '3.3.0');
     expect((await publish(other, tenant, '3.4.0')).status).toBe(201);
     await untilOffered(other, tenant, '3.4.0');
@@ -163,7 +166,7 @@ async function furnishStores() {
   const administrate = (commands: string, account = 'sluice_restore') =>
     run(commands, folder, { PGHOST: '127.0.0.1', PGPORT: `${postgres.port}`, PGUSER: account });
   for (const commands of commandsBelow(STORES, '### Accounts')) {
-    administrate(commands.replaceAll(' --pwprompt', ''), 'postgres');
+    await administrate(commands.replaceAll(' --pwprompt', ''), 'postgres');
   }
   const environment = {
     DATABASE_URL: `postgres://sluice@127.0.0.1:${postgres.port}/sluice`,
@@ -263,12 +266,12 @@ function commandsBelow(page: string, heading: string): string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
 }
 
-function run(commands: string, folder: string, environment: Environment): void {
+/** Runs commands beside the test: a test that stands still meanwhile holds connections that nodes have ended. */
+async function run(commands: string, folder: string, environment: Environment): Promise<void> {
   const tools = dirname(findPostgres() ?? '');
-  execFileSync('bash', ['--norc', '-euc', commands], {
+  await promisify(execFile)('bash', ['--norc', '-euc', commands], {
     cwd: folder,
     env: { PATH: `${process.env.PATH}${delimiter}${tools}`, ...environment },
-    stdio: 'pipe',
   });
 }
 

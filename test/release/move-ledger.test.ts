@@ -137,8 +137,9 @@ async function contentsOf(database: Database): Promise<Record<string, readonly s
 }
 
 /** Returns the statements that make the schema of a database. */
-function schemaOf(url: string): string {
-  return runPostgres('pg_dump', ['--schema-only', '--no-owner', '--no-privileges', '--dbname', url])
+async function schemaOf(url: string): Promise<string> {
+  const options = ['--schema-only', '--no-owner', '--no-privileges', '--dbname', url];
+  return (await runPostgres('pg_dump', options))
     .split('\n')
     .filter((line) => !line.startsWith('\\'))
     .join('\n');
@@ -186,7 +187,7 @@ describeOnRealStores('a move to PostgreSQL', () => {
 
     const { url, drop } = await migratedDatabase(postgresUrl);
     onTestFinished(drop);
-    expect(schemaOf(databaseUrl)).toBe(schemaOf(url));
+    expect(await schemaOf(databaseUrl)).toBe(await schemaOf(url));
     // What adds up and numbers goes on where it stood.
     await onPostgres(databaseUrl, async (database) => {
       const ledger = createSqlLedger(database);

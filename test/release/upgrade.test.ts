@@ -91,7 +91,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       const tenant = await furnish(first);
       const expected = await answersOf(first, tenant);
       const dump = join(folder, 'sluice.dump');
-      runPostgres('pg_dump', ['--format=custom', `--file=${dump}`, stores.url]);
+      await runPostgres('pg_dump', ['--format=custom', `--file=${dump}`, stores.url]);
 
       const load = startLoad(second, await anotherKey(second, tenant), expected);
       await eventually('there is load', async () => load.published.length > 0);
@@ -119,7 +119,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       const unknowing = startBefore({ DATABASE_URL: stores.url });
       await expect(unknowing).rejects.toThrow(/start the newer version again/);
       await Promise.all([first, second, older].map((node) => node.stop()));
-      stores.restore(dump);
+      await stores.restore(dump);
       const back = await startBefore(settings);
       expect(await answersOf(back, tenant)).toEqual(expected);
       expect((await publish(back, tenant, '3.0.0')).status).toBe(201);
@@ -136,11 +136,11 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
     return {
       url: database.url,
       settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
-      restore(dump: string): void {
-        runPostgres('dropdb', [maintenance, '--force', name]);
-        runPostgres('createdb', [maintenance, name]);
+      async restore(dump: string): Promise<void> {
+        await runPostgres('dropdb', [maintenance, '--force', name]);
+        await runPostgres('createdb', [maintenance, name]);
         const how = ['--single-transaction', '--no-owner', `--dbname=${database.url}`];
-        runPostgres('pg_restore', [...how, dump]);
+        await runPostgres('pg_restore', [...how, dump]);
       },
     };
   }

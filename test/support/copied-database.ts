@@ -1,9 +1,10 @@
 // Copies of a database by dump and restore, as a recovery site has one.
 
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
 import { findPostgres } from './postgres-server.ts';
 
@@ -13,17 +14,19 @@ export async function copiedDatabase(url: string): Promise<FreshDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-dump-'));
   const file = join(folder, 'ledger.dump');
   try {
-    runPostgres('pg_dump', ['--format=custom', '--file', file, url]);
+    await runPostgres('pg_dump', ['--format=custom', '--file', file, url]);
     const restoring = ['--single-transaction', '--exit-on-error', '--dbname', copy.url];
-    runPostgres('pg_restore', [...restoring, file]);
+    await runPostgres('pg_restore', [...restoring, file]);
     return copy;
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-/** Runs a program of the PostgreSQL that the tests use; returns what it prints. */
-export function runPostgres(program: string, args: readonly string[]): string {
+/** Runs a program of the PostgreSQL that the tests use; returns what it prints, at most 64 MiB. */
+export async function runPostgres(program: string, args: readonly string[]): Promise<string> {
   const file = join(dirname(findPostgres() ?? ''), program);
-  return execFileSync(file, args, { stdio: 'pipe', encoding: 'utf8' });
+  // Beside the test: one that stands still meanwhile holds connections that nodes have ended.
+  const { stdout } = await promisify(execFile)(file, args, { maxBuffer: 64 << 20 });
+  return stdout;
 }

@@ -1,8 +1,9 @@
 // Starts a real PostgreSQL for one test, on a free loopback port, which the test may kill and freeze.
 
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
@@ -84,7 +85,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     fsync: options.fsync ?? false,
   };
   try {
-    initialize(installation);
+    await initialize(installation);
     const { port, server } = await startOnFreePort(installation);
     return controlPostgres(installation, port, server);
   } catch (error) {
@@ -139,7 +140,7 @@ async function startStandby(
   const folder = temporaryFolder('sluice-standby-');
   const installation = { binary, folder, account, fsync };
   try {
-    copyServer(installation, primaryPort);
+    await copyServer(installation, primaryPort);
     const { port, server } = await startOnFreePort(installation);
     return { ...controlPostgres(installation, port, server), ...controlStandby(port, primaryPort) };
   } catch (error) {
@@ -149,17 +150,19 @@ async function startStandby(
 }
 
 /** Copies a running server with the settings that make the copy follow it. */
-function copyServer({ binary, folder, account }: Installation, primaryPort: number): void {
+async function copyServer(
+  { binary, folder, account }: Installation,
+  primaryPort: number,
+): Promise<void> {
   if (account.uid !== undefined && account.gid !== undefined) {
     chownSync(folder, account.uid, account.gid);
   }
   const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
   const kind = ['-X', 'stream', '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
   const program = join(dirname(binary), 'pg_basebackup');
-  execFileSync(program, ['-D', join(folder, 'data'), ...source, ...kind], {
+  await promisify(execFile)(program, ['-D', join(folder, 'data'), ...source, ...kind], {
     ...account,
     cwd: folder,
-    stdio: 'pipe',
   });
 }
 
@@ -198,16 +201,15 @@ function urlOf(port: number): string {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
-function initialize({ binary, folder, account }: Installation): void {
+async function initialize({ binary, folder, account }: Installation): Promise<void> {
   if (account.uid !== undefined && account.gid !== undefined) {
     chownSync(folder, account.uid, account.gid);
   }
   const args = ['-D', join(folder, 'data'), '-A', 'trust', '-U', 'postgres'];
   const lean = ['-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'];
-  execFileSync(join(dirname(binary), 'initdb'), [...args, ...lean], {
+  await promisify(execFile)(join(dirname(binary), 'initdb'), [...args, ...lean], {
     ...account,
     cwd: folder,
-    stdio: 'pipe',
   });
 }
 

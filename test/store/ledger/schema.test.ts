@@ -40,11 +40,11 @@ async function openEmpty(): Promise<{ readonly url: string; readonly database: D
 }
 
 /** Returns the statements that make a database, with its rows, without what differs from run to run. */
-function dumpOf(url: string): string {
+async function dumpOf(url: string): Promise<string> {
   // One part of the devices stands for all sixteen.
   const parts = '--exclude-table=devices_[1-9]*';
   const options = ['--no-owner', '--no-privileges', '--inserts', parts, '--dbname', url];
-  const lines = runPostgres('pg_dump', options)
+  const lines = (await runPostgres('pg_dump', options))
     .split('\n')
     .filter((line) => !/^(?:--|\\|SET |SELECT pg_catalog\.set_config)/.test(line));
   return lines
@@ -84,7 +84,7 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
     if (major !== DUMPED_BY) skip(`PostgreSQL ${major} writes dumps in other words`);
     const { from, to } = await migrate(database);
     expect(from).toBe(0);
-    await expect(shortened(dumpOf(url))).toMatchFileSnapshot(DUMP);
+    await expect(shortened(await dumpOf(url))).toMatchFileSnapshot(DUMP);
     expect(await readSchema(database)).toEqual({ applied: to, known: to, refusal: undefined });
   });
 
@@ -100,7 +100,7 @@ describe.skipIf(postgresUrl === '')('the schema on PostgreSQL', () => {
       { id: 'org_1', name: 'Kept' },
     ]);
     await adopted.database.runScript('DELETE FROM organizations');
-    expect(dumpOf(adopted.url)).toBe(dumpOf(made.url));
+    expect(await dumpOf(adopted.url)).toBe(await dumpOf(made.url));
   });
 
   test('of links and plans from before they were as now leaves them open, with what was assumed of them', async () => {
