@@ -1,11 +1,13 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
 // each in a round. A round is one state of the tests: `before` shows every test that notices a mutant,
-// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it.
+// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it; beside
+// an earlier round by the files that noticed it there, and by its area where none of them does any more.
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
-//   npx tsx scripts/mutants.ts run after --first      stops each at the first test that notices it
+//   npx tsx scripts/mutants.ts run after --than before
+//                                                     takes those noticed before, first by what noticed them
 //   npx tsx scripts/mutants.ts survivors before       runs every test against those that lived
 //   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
 //   npx tsx scripts/mutants.ts lost before after      lists what only the first round noticed
@@ -38,7 +40,7 @@ program
   .command('run <round>')
   .option('--hours <n>', 'hours to run', Number, 6)
   .option('--area <name>')
-  .option('--first', 'stop at the first test that notices', false)
+  .option('--than <round>', 'only what this round noticed, and only whether a test still does')
   .action(run);
 program
   .command('survivors <round>')
@@ -56,27 +58,40 @@ function choose(): void {
   }
 }
 
-type Options = { readonly hours: number; readonly area?: string; readonly first: boolean };
+type Options = { readonly hours: number; readonly area?: string; readonly than?: string };
 
 /** Judges the mutants that have no result, by the suites of their areas, until the time is over. */
-async function run(round: string, { hours, area: only, first }: Options): Promise<void> {
+async function run(round: string, { hours, area: only, than }: Options): Promise<void> {
   const known = new Set(readResults(round).map(({ id }) => id));
-  const open = readChosen().filter((each) => !known.has(each.id));
+  const earlier = than === undefined ? undefined : latestResults(than);
+  const open = readChosen().filter(({ id }) => {
+    const result = earlier?.get(id);
+    return !known.has(id) && (earlier === undefined || (result && isNoticed(result)));
+  });
   await withWorkshop(hours, async (workshop, isOver) => {
-    const reach = await reachOf(workshop);
+    const reach = earlier === undefined ? await reachOf(workshop) : undefined;
     for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
       const mutants = open.filter((each) => each.area === area.name);
       if (mutants.length === 0) continue;
       const usual = await judgeUnchanged(workshop, area);
       console.log(`${area.name}: ${usual.passed} tests in ${usual.seconds} s without a change`);
-      const bounds = { secondsMax: usual.seconds * LATE_FACTOR, isFirst: first };
+      const bounds = { secondsMax: usual.seconds * LATE_FACTOR, isFirst: earlier !== undefined };
       for (const mutant of mutants) {
         if (isOver()) return;
-        const tests = argumentsOf(reach.get(mutant.id), pathsOf(area));
-        record(round, mutant, await judgeBy(workshop, mutant, tests, bounds));
+        const rounds = reach
+          ? [argumentsOf(reach.get(mutant.id), pathsOf(area))]
+          : [killersOf(earlier?.get(mutant.id)), pathsOf(area)];
+        record(round, mutant, await judgeBy(workshop, mutant, rounds, bounds));
       }
     }
   });
+}
+
+/** Returns the files that noticed a mutant in an earlier round, and are there still; undefined for none. */
+function killersOf(result: Result | undefined): readonly string[] | undefined {
+  const files = new Set(result?.failed.map((test) => test.split(' > ')[0] ?? ''));
+  const present = [...files].filter((file) => existsSync(join(ROOT, file)));
+  return present.length === 0 ? undefined : present;
 }
 
 /** Judges by every test those that the suites of their areas did not notice. */
@@ -111,15 +126,20 @@ async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> 
 
 type ReachRow = readonly [id: string, tests: readonly [string, readonly string[]][] | null];
 
-/** Judges a mutant by tests; without any that reach it, it lives. */
+/** Judges a mutant by one selection of tests after the other until one notices it; without any it lives. */
 async function judgeBy(
   workshop: Workshop,
   mutant: Mutant,
-  tests: readonly string[] | undefined,
+  rounds: readonly (readonly string[] | undefined)[],
   bounds: Bounds,
 ): Promise<Verdict> {
-  if (tests === undefined) return { failed: [], passed: 0, isLate: false, seconds: 0 };
-  return workshop.judge(mutant, tests, bounds);
+  let verdict: Verdict = { failed: [], passed: 0, isLate: false, seconds: 0 };
+  for (const tests of rounds) {
+    if (tests === undefined) continue;
+    verdict = await workshop.judge(mutant, tests, bounds);
+    if (isNoticed(verdict)) break;
+  }
+  return verdict;
 }
 
 async function judgeUnchanged(workshop: Workshop, area: Area): Promise<Verdict> {
@@ -187,7 +207,7 @@ function latestResults(round: string): ReadonlyMap<string, Result> {
   return new Map(readResults(round).map((result) => [result.id, result]));
 }
 
-function isNoticed({ failed, isLate }: Result): boolean {
+function isNoticed({ failed, isLate }: Pick<Verdict, 'failed' | 'isLate'>): boolean {
   return isLate || failed.length > 0;
 }
 
