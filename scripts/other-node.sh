@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the unit tests, and what of the service a Node or an HTTP engine can change, on other versions of Node: by
-# default on 26, where uWebSockets.js has no binary and node:http serves. npm brings these Nodes; nothing stays.
+# default on 26, where uWebSockets.js has no binary and node:http serves. The version that runs is passed over. npm
+# brings the others; nothing stays.
 #
 #   scripts/other-node.sh [MAJOR…]         # units, and the suites of the transport
-#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service and test/timed, and the faults of connections
+#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service, the faults and the times of connections
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -19,6 +20,7 @@ FAULTS=(
   test/faults/{crash,stop}.test.ts
   test/release/{connection-limit,edge-behind-nginx,fronts,hung-worker,workers}.test.ts
 )
+TIMES=(test/timed/{connections,notes-off-thread,unread-answers}.test.ts)
 
 if [ "$(uname -s)" != Linux ]; then
   echo 'skipped: npm has the other Nodes for Linux only'
@@ -40,7 +42,13 @@ tests() {
   node node_modules/vitest/vitest.mjs run "$@"
 }
 
+running=$(node -p 'process.versions.node.split(".")[0]')
+
 for major in "$@"; do
+  if [ "$major" = "$running" ]; then
+    echo "skipped: Node $major runs the rest"
+    continue
+  fi
   npm install --no-save --no-package-lock --loglevel=error --prefix "$folder/$major" \
     "$package@${VERSIONS[$major]}"
   (
@@ -49,7 +57,7 @@ for major in "$@"; do
     if "$is_whole"; then
       tests --project servers test/service
       tests --project faults --project release "${FAULTS[@]}"
-      tests --project timed
+      tests --project timed "${TIMES[@]}"
     else
       tests --project unit
       tests --project servers "${TRANSPORT[@]}"
