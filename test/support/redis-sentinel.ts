@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
-import { findRedis, startRedis } from './redis-server.ts';
+import { findRedis, type RedisServer, startRedis } from './redis-server.ts';
 import {
   removeFolder,
   type ServerProcess,
@@ -18,6 +18,8 @@ export type SentinelRedis = {
   /** Address of the Sentinels, with the passwords. */
   readonly url: string;
   readonly sentinels: readonly ServerProcess[];
+  /** The server that is the primary at first; its address has the password. */
+  readonly primary: RedisServer;
   /** Makes the replica the primary while both run, as an operator would. */
   failOver(): Promise<void>;
   /** Waits until the Sentinels name the replica as the primary. */
@@ -58,12 +60,12 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
       PROMOTION_TIMEOUT_MS,
     );
   }
+  const password = encodeURIComponent(REDIS_PASSWORD);
   const hosts = started.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
-    url:
-      `redis+sentinel://:${encodeURIComponent(REDIS_PASSWORD)}@${hosts}/${NAME}` +
-      `?sentinel_password=${SENTINEL_PASSWORD}`,
+    url: `redis+sentinel://:${password}@${hosts}/${NAME}?sentinel_password=${SENTINEL_PASSWORD}`,
     sentinels: started.map(({ server }) => server),
+    primary: { ...primary, url: `redis://:${password}@127.0.0.1:${primary.port}` },
     failOver: async () => void (await ask(first.port, 'failover', NAME)),
     untilPromoted: () =>
       eventually(
