@@ -65,7 +65,9 @@ class RuledLedger {
       this.writers.set(part, { ...state, writer, turns: state.turns + 1 });
     }
     for (const [key, value] of labels ?? []) {
-      this.labels.set(deviceId, [...(this.labels.get(deviceId) ?? []), `${key}=${value}`]);
+      const told = [...(this.labels.get(deviceId) ?? []), `${at} ${key}=${value}`];
+      // What is recorded again tells them again.
+      this.labels.set(deviceId, [...new Set(told)]);
     }
     const old = this.stored.get(deviceId);
     if (old === undefined) {
@@ -127,6 +129,12 @@ class Recorder {
     const needed = this.memory.sift(distinct);
     this.memory.note(needed, this.ledger.record(needed, this.memory.writer));
   }
+
+  /** Records a check-in without its answer. */
+  async recordUnheard(checkIn: CheckIn): Promise<void> {
+    await this.memory.confirm([checkIn]);
+    this.ledger.record(this.memory.sift([checkIn]), this.memory.writer);
+  }
 }
 
 /** Returns a recorder whose first turn is over: the ledger knows it. */
@@ -173,7 +181,7 @@ describe('a fleet that outgrows the table of its part', () => {
 });
 
 const event = fc.record({
-  by: fc.constantFrom('one', 'one', 'one', 'one', 'another', 'report'),
+  by: fc.constantFrom('one', 'one', 'one', 'one', 'another', 'report', 'unheard'),
   device: fc.constantFrom('a', 'b', 'c'),
   pauseMs: fc.constantFrom(0, 1000, 40_000, 299_000, 400_000, HOUR_MS),
   version: fc.constantFrom('1.0.0', '1.0.0', '2.0.0', undefined),
@@ -202,9 +210,11 @@ describe('whatever comes, from whomever', () => {
             sifted.recordAwaited(checkIn);
             continue;
           }
-          whole.record([checkIn], by);
-          if (by === 'one') await recorder.record(checkIn);
-          else sifted.record([checkIn], by);
+          whole.record([checkIn], by === 'another' ? by : 'one');
+          if (by === 'another') sifted.record([checkIn], by);
+          // The connection broke before the answer came: the drain records it again.
+          if (by === 'unheard') await recorder.recordUnheard(checkIn);
+          if (by !== 'another') await recorder.record(checkIn);
         }
         expect(sifted.labels).toEqual(whole.labels);
         for (const [device, expected] of whole.stored) {
