@@ -342,6 +342,28 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     });
   });
 
+  test('of two approvals at once, of one request or of two for a release, exactly one counts (§33.6)', async () => {
+    const [author, one, two] = [await person(), await person(), await person()];
+    await setChannel(ledger, tenant, { approvals: 'none' });
+    await publishAsToken(ledger, tenant, '1.0.0', { rolloutPct: 0 });
+    await setChannel(ledger, tenant, { approvals: 'one' });
+    for (let round = 1; round <= Math.min(ROUNDS, 50); round++) {
+      const isOfOne = round % 2 === 0;
+      const low = { rolloutPct: 2 * round - 1 };
+      const high = isOfOne ? low : { rolloutPct: 2 * round };
+      const first = requestOf(await serve(author, low));
+      const second = isOfOne ? first : requestOf(await serve(author, high));
+      const outcomes = await Promise.all([
+        serve(one, low, { id: first.id, reason: undefined }),
+        serve(two, high, { id: second.id, reason: undefined }),
+      ]);
+      const refused = outcomes.filter(isFailure).map(({ failure }) => failure);
+      expect(refused).toEqual([isOfOne ? 'approvalDecided' : 'approvalFailed']);
+      const [release] = (await readStable(ledger, tenant)).releases;
+      expect(release).toMatchObject(isFailure(outcomes[0]) ? high : low);
+    }
+  });
+
   test.each(['paused', 'rolled_back', 'stopped'] as const)(
     'of two approvals of a raise, while its release is %s, one counts at most, and none after that (§33.6)',
     async (how) => {
