@@ -11,9 +11,9 @@ import {
   RING_INNER,
   withTargeted,
 } from '../support/device-labels.ts';
-import { eventually } from '../support/eventually.ts';
 import { deviceSuite } from '../support/service-suite.ts';
-import { check, createTenant, devicesOf, publish, type Tenant } from '../support/tenant.ts';
+import { settledDevices } from '../support/settled-devices.ts';
+import { check, createTenant, publish } from '../support/tenant.ts';
 
 deviceSuite('device labels', (node) => {
   /** The device of a test: all suites share the budgets of devices on one node. */
@@ -21,15 +21,6 @@ deviceSuite('device labels', (node) => {
   beforeEach(() => {
     d = `d-${randomUUID()}`;
   });
-
-  /** Returns the device ids on record once a check that came after all others is. */
-  async function settledIds(tenant: Tenant): Promise<string[]> {
-    const marker = `marker-${randomUUID()}`;
-    expect((await check(node, tenant, OLD, { device: marker })).status).toBe(204);
-    const ids = async () => (await devicesOf(node, tenant)).map(({ deviceId }) => String(deviceId));
-    await eventually('the marker is on record', async () => (await ids()).includes(marker));
-    return (await ids()).filter((id) => id !== marker);
-  }
 
   it('of a request decide at once and are stored: the next check without them still matches (§4.7.4)', async () => {
     const tenant = await withTargeted(node);
@@ -121,6 +112,6 @@ deviceSuite('device labels', (node) => {
       400,
       { error: 'l.k: Must be at most 256 characters' },
     ]);
-    expect(await settledIds(tenant)).toEqual([]);
+    expect(await settledDevices(node, tenant)).toEqual([]);
   });
 });
