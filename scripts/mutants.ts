@@ -1,8 +1,9 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
 // each in a round. A round is one state of the tests: `before` shows every test that notices a mutant,
-// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it; beside
-// an earlier round by the files that noticed it there, and by its area where none of them does any more.
+// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it: by units,
+// and by what needs servers only where no unit notices it. Beside an earlier round it is first judged by the
+// files that noticed it there.
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
@@ -18,7 +19,7 @@ import { Command } from 'commander';
 import { AREAS, type Area } from './mutants/areas.ts';
 import { chooseMutants, type Mutant, ROOT } from './mutants/mutant.ts';
 import { argumentsOf, type Reach } from './mutants/reach.ts';
-import { type Bounds, type Verdict, Workshop } from './mutants/workshop.ts';
+import { type Verdict, Workshop } from './mutants/workshop.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
 const CHOSEN = join(FOLDER, 'chosen.json');
@@ -26,6 +27,8 @@ const SEED = 1;
 const OF_AREA = 23;
 /** Times that the suites of an area may take what they take without a mutation; then it counts as noticed. */
 const LATE_FACTOR = 4;
+/** Suites of the part `servers` (vitest.config.ts). */
+const NEEDS_SERVERS = /^test\/(?:service|browser|store\/(?:engine|ledger))\b/;
 const UNCHANGED = { secondsMax: 900, isFirst: false };
 const EVERYTHING = { secondsMax: 1800, isFirst: false };
 
@@ -73,25 +76,55 @@ async function run(round: string, { hours, area: only, than }: Options): Promise
     for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
       const mutants = open.filter((each) => each.area === area.name);
       if (mutants.length === 0) continue;
-      const usual = await judgeUnchanged(workshop, area);
-      console.log(`${area.name}: ${usual.passed} tests in ${usual.seconds} s without a change`);
-      const bounds = { secondsMax: usual.seconds * LATE_FACTOR, isFirst: earlier !== undefined };
+      const parts = partsOf(workshop, area);
       for (const mutant of mutants) {
         if (isOver()) return;
-        const rounds = reach
-          ? [argumentsOf(reach.get(mutant.id), pathsOf(area))]
-          : [killersOf(earlier?.get(mutant.id)), pathsOf(area)];
-        record(round, mutant, await judgeBy(workshop, mutant, rounds, bounds));
+        const killers = killersOf(earlier?.get(mutant.id));
+        const verdict = await judgeBy(
+          workshop,
+          mutant,
+          [
+            ...parts.map((part) => ({ part, tests: killers.filter((file) => part.has(file)) })),
+            ...parts.map((part) => ({
+              part,
+              tests: argumentsOf(reach?.get(mutant.id), part.suites),
+            })),
+          ],
+          earlier !== undefined,
+        );
+        record(round, mutant, verdict);
       }
     }
   });
 }
 
-/** Returns the files that noticed a mutant in an earlier round, and are there still; undefined for none. */
-function killersOf(result: Result | undefined): readonly string[] | undefined {
+/** Suites of an area that run together. */
+type Part = {
+  readonly suites: readonly string[];
+  has(file: string): boolean;
+  /** Seconds that its suites may take. Runs them without a change once; throws if they then fail. */
+  secondsMax(): Promise<number>;
+};
+
+/** Returns the units of an area, and what needs servers. */
+function partsOf(workshop: Workshop, area: Area): readonly Part[] {
+  return [false, true].map((needsServers) => {
+    const has = (file: string) => NEEDS_SERVERS.test(file) === needsServers;
+    const suites = pathsOf(area).filter(has);
+    let secondsMax: Promise<number> | undefined;
+    const measure = async () => {
+      const { passed, seconds } = await judgeUnchanged(workshop, area, suites);
+      console.log(`${area.name}: ${passed} tests in ${seconds} s without a change`);
+      return seconds * LATE_FACTOR;
+    };
+    return { suites, has, secondsMax: () => (secondsMax ??= measure()) };
+  });
+}
+
+/** Returns the files that noticed a mutant in an earlier round, and are there still. */
+function killersOf(result: Result | undefined): readonly string[] {
   const files = new Set(result?.failed.map((test) => test.split(' > ')[0] ?? ''));
-  const present = [...files].filter((file) => existsSync(join(ROOT, file)));
-  return present.length === 0 ? undefined : present;
+  return [...files].filter((file) => existsSync(join(ROOT, file)));
 }
 
 /** Judges by every test those that the suites of their areas did not notice. */
@@ -126,26 +159,32 @@ async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> 
 
 type ReachRow = readonly [id: string, tests: readonly [string, readonly string[]][] | null];
 
+type Selection = { readonly part: Part; readonly tests: readonly string[] };
+
 /** Judges a mutant by one selection of tests after the other until one notices it; without any it lives. */
 async function judgeBy(
   workshop: Workshop,
   mutant: Mutant,
-  rounds: readonly (readonly string[] | undefined)[],
-  bounds: Bounds,
+  selections: readonly Selection[],
+  isFirst: boolean,
 ): Promise<Verdict> {
   let verdict: Verdict = { failed: [], passed: 0, isLate: false, seconds: 0 };
-  for (const tests of rounds) {
-    if (tests === undefined) continue;
-    verdict = await workshop.judge(mutant, tests, bounds);
+  for (const { part, tests } of selections) {
+    if (tests.length === 0) continue;
+    verdict = await workshop.judge(mutant, tests, { secondsMax: await part.secondsMax(), isFirst });
     if (isNoticed(verdict)) break;
   }
   return verdict;
 }
 
-async function judgeUnchanged(workshop: Workshop, area: Area): Promise<Verdict> {
-  const verdict = await workshop.judge(undefined, pathsOf(area), UNCHANGED);
+async function judgeUnchanged(
+  workshop: Workshop,
+  { name }: Area,
+  suites: readonly string[],
+): Promise<Verdict> {
+  const verdict = await workshop.judge(undefined, suites, UNCHANGED);
   if (verdict.isLate || verdict.failed.length > 0 || verdict.passed === 0) {
-    throw new Error(`${area.name} fails without a change: ${verdict.failed.join('; ') || 'late'}`);
+    throw new Error(`${name} fails without a change: ${verdict.failed.join('; ') || 'late'}`);
   }
   return verdict;
 }

@@ -25,6 +25,15 @@ type Span = {
 
 type Insertion = readonly [at: number, text: string];
 
+/** Returns the mutants of a source that are in a function. */
+export function inFunctions(path: string, text: string, mutants: readonly Mutant[]) {
+  const { program } = parseSync(path, text);
+  return mutants.filter((mutant) => {
+    const { start, end } = located(mutant, text);
+    return bodyAround(program, start, end) !== undefined;
+  });
+}
+
 /** Returns a source in which the function around each mutant notes that it runs. */
 export function probed(path: string, text: string, mutants: readonly Mutant[], probe: string) {
   const { program } = parseSync(path, text);
@@ -125,14 +134,11 @@ function spanAt(spans: readonly Span[], at: number): Span | undefined {
   return span !== undefined && at <= span.end + LATE_MS ? span : undefined;
 }
 
-/** Returns vitest's arguments for the tests of some suites that reach a mutant; undefined for none. */
-export function argumentsOf(
-  reach: Reach,
-  suites: readonly string[],
-): readonly string[] | undefined {
+/** Returns vitest's arguments for the tests of some suites that reach a mutant; none where none does. */
+export function argumentsOf(reach: Reach, suites: readonly string[]): readonly string[] {
   if (reach === undefined) return suites;
   const files = [...reach].filter(([file]) => suites.some((suite) => file.startsWith(suite)));
-  if (files.length === 0) return undefined;
+  if (files.length === 0) return [];
   const paths = files.map(([file]) => file);
   const names = files.flatMap(([, tests]) => tests);
   if (names.length > TESTS_MAX) return paths;

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { transformWithOxc } from 'vite';
 import { type Mutant, mutated, ROOT } from './mutant.ts';
-import { probed, type Reach, readReach } from './reach.ts';
+import { inFunctions, probed, type Reach, readReach } from './reach.ts';
 
 /** What a run of tests has shown. */
 export type Verdict = {
@@ -94,8 +94,17 @@ export class Workshop {
     const config = ['--config', join(notes, 'vitest.config.ts')];
     const isLate = await this.runVitest([...suites, ...config], REACH_SECONDS_MAX);
     if (isLate) throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
-    for (const [at, file] of files.entries()) await this.write(file, texts[at] ?? '');
-    return readReach(notes, this.folder);
+    const reached = readReach(notes, this.folder);
+    const all = new Map(reached);
+    for (const [at, file] of files.entries()) {
+      const text = texts[at] ?? '';
+      await this.write(file, text);
+      const own = mutants.filter((each) => each.file === file);
+      for (const { id } of inFunctions(file, text, own)) {
+        if (!reached.has(id)) all.set(id, new Map());
+      }
+    }
+    return all;
   }
 
   remove(): void {
