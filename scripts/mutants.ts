@@ -1,9 +1,9 @@
 // What the tests are worth: makes small changes of the source, one at a time, and tells which tests notice
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
 // each in a round. A round is one state of the tests: `before` shows every test that notices a mutant,
-// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it: by units,
-// and by what needs servers only where no unit notices it. Beside an earlier round it is first judged by the
-// files that noticed it there.
+// `after` only whether a test still does. A mutant is judged by the tests of its area that reach it: all by
+// units, then those that no unit notices by what needs servers, until one does. Beside an earlier round it is
+// first judged by the files that noticed it there.
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
@@ -32,8 +32,10 @@ const NEEDS_SERVERS = /^test\/(?:service|browser|store\/(?:engine|ledger))\b/;
 const UNCHANGED = { secondsMax: 900, isFirst: false };
 const EVERYTHING = { secondsMax: 1800, isFirst: false };
 
+/** Tests that judge a mutant: units of its area, then what needs servers there, then everything. */
+type Extent = 'units' | 'area' | 'everything';
 /** What became of a mutant. */
-type Result = Omit<Verdict, 'passed'> & { readonly id: string; readonly isEverything?: true };
+type Result = Omit<Verdict, 'passed'> & { readonly id: string; readonly extent: Extent };
 
 const program = new Command('mutants').description(
   'shows which tests notice a change of the source',
@@ -65,36 +67,38 @@ type Options = { readonly hours: number; readonly area?: string; readonly than?:
 
 /** Judges the mutants that have no result, by the suites of their areas, until the time is over. */
 async function run(round: string, { hours, area: only, than }: Options): Promise<void> {
-  const known = new Set(readResults(round).map(({ id }) => id));
   const earlier = than === undefined ? undefined : latestResults(than);
-  const open = readChosen().filter(({ id }) => {
-    const result = earlier?.get(id);
-    return !known.has(id) && (earlier === undefined || (result && isNoticed(result)));
-  });
   await withWorkshop(hours, async (workshop, isOver) => {
     const reach = earlier === undefined ? await reachOf(workshop) : undefined;
-    for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
-      const mutants = open.filter((each) => each.area === area.name);
-      if (mutants.length === 0) continue;
-      const parts = partsOf(workshop, area);
-      for (const mutant of mutants) {
-        if (isOver()) return;
-        const killers = killersOf(earlier?.get(mutant.id));
-        const verdict = await judgeBy(
-          workshop,
-          mutant,
-          [
-            ...parts.map((part) => ({ part, tests: killers.filter((file) => part.has(file)) })),
-            ...parts.map((part) => ({
-              part,
-              tests: argumentsOf(reach?.get(mutant.id), part.suites),
-            })),
-          ],
-          earlier !== undefined,
-        );
-        record(round, mutant, verdict);
+    for (const extent of ['units', 'area'] as const) {
+      for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
+        const part = partOf(workshop, area, extent);
+        for (const mutant of openMutants(round, area, extent, earlier)) {
+          if (isOver()) return;
+          const killers = killersOf(earlier?.get(mutant.id)).filter(part.has);
+          const tests = [killers, argumentsOf(reach?.get(mutant.id), part.suites)];
+          const isFirst = extent === 'area' || earlier !== undefined;
+          record(round, mutant, await judgeBy(workshop, mutant, part, tests, isFirst), extent);
+        }
       }
     }
+  });
+}
+
+/** Returns the mutants of an area that a round has to judge yet; with an earlier round, what that noticed. */
+function openMutants(
+  round: string,
+  area: Area,
+  extent: Extent,
+  earlier: ReadonlyMap<string, Result> | undefined,
+): readonly Mutant[] {
+  const results = latestResults(round);
+  return readChosen().filter((mutant) => {
+    const [result, before] = [results.get(mutant.id), earlier?.get(mutant.id)];
+    if (mutant.area !== area.name) return false;
+    if (earlier !== undefined && !(before && isNoticed(before))) return false;
+    if (result === undefined) return extent === 'units';
+    return extent === 'area' && result.extent === 'units' && !isNoticed(result);
   });
 }
 
@@ -106,19 +110,17 @@ type Part = {
   secondsMax(): Promise<number>;
 };
 
-/** Returns the units of an area, and what needs servers. */
-function partsOf(workshop: Workshop, area: Area): readonly Part[] {
-  return [false, true].map((needsServers) => {
-    const has = (file: string) => NEEDS_SERVERS.test(file) === needsServers;
-    const suites = pathsOf(area).filter(has);
-    let secondsMax: Promise<number> | undefined;
-    const measure = async () => {
-      const { passed, seconds } = await judgeUnchanged(workshop, area, suites);
-      console.log(`${area.name}: ${passed} tests in ${seconds} s without a change`);
-      return seconds * LATE_FACTOR;
-    };
-    return { suites, has, secondsMax: () => (secondsMax ??= measure()) };
-  });
+/** Returns the units of an area, or what needs servers there. */
+function partOf(workshop: Workshop, area: Area, extent: Extent): Part {
+  const has = (file: string) => NEEDS_SERVERS.test(file) === (extent === 'area');
+  const suites = pathsOf(area).filter(has);
+  let secondsMax: Promise<number> | undefined;
+  const measure = async () => {
+    const { passed, seconds } = await judgeUnchanged(workshop, area, suites);
+    console.log(`${area.name}: ${passed} tests in ${seconds} s without a change`);
+    return seconds * LATE_FACTOR;
+  };
+  return { suites, has, secondsMax: () => (secondsMax ??= measure()) };
 }
 
 /** Returns the files that noticed a mutant in an earlier round, and are there still. */
@@ -132,13 +134,13 @@ async function runSurvivors(round: string, { hours }: Pick<Options, 'hours'>): P
   const results = latestResults(round);
   const lived = readChosen().filter(({ id }) => {
     const result = results.get(id);
-    return result !== undefined && !isNoticed(result) && result.isEverything !== true;
+    return result?.extent === 'area' && !isNoticed(result);
   });
   await withWorkshop(hours, async (workshop, isOver) => {
     for (const mutant of lived) {
       if (isOver()) return;
       const verdict = await workshop.judge(mutant, [], EVERYTHING);
-      record(round, mutant, verdict, true);
+      record(round, mutant, verdict, 'everything');
     }
   });
 }
@@ -159,17 +161,16 @@ async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> 
 
 type ReachRow = readonly [id: string, tests: readonly [string, readonly string[]][] | null];
 
-type Selection = { readonly part: Part; readonly tests: readonly string[] };
-
-/** Judges a mutant by one selection of tests after the other until one notices it; without any it lives. */
+/** Judges a mutant by one selection of a part after the other until one notices it; without any it lives. */
 async function judgeBy(
   workshop: Workshop,
   mutant: Mutant,
-  selections: readonly Selection[],
+  part: Part,
+  selections: readonly (readonly string[])[],
   isFirst: boolean,
 ): Promise<Verdict> {
   let verdict: Verdict = { failed: [], passed: 0, isLate: false, seconds: 0 };
-  for (const { part, tests } of selections) {
+  for (const tests of selections) {
     if (tests.length === 0) continue;
     verdict = await workshop.judge(mutant, tests, { secondsMax: await part.secondsMax(), isFirst });
     if (isNoticed(verdict)) break;
@@ -212,15 +213,9 @@ function record(
   round: string,
   mutant: Mutant,
   { failed, isLate, seconds }: Verdict,
-  isEverything?: true,
+  extent: Extent,
 ): void {
-  const result: Result = {
-    id: mutant.id,
-    failed,
-    isLate,
-    seconds,
-    ...(isEverything && { isEverything }),
-  };
+  const result: Result = { id: mutant.id, extent, failed, isLate, seconds };
   appendFileSync(resultsOf(round), `${JSON.stringify(result)}\n`);
   const found = isLate ? 'late' : `${failed.length} noticed`;
   console.log(`${describe(mutant)}: ${found} (${seconds} s)`);
@@ -258,8 +253,8 @@ function report(round: string): void {
     console.log(`${name}: ${own.filter(isNoticed).length} of ${own.length} noticed`);
   }
   console.log('\nlived:');
-  for (const { id, isEverything } of results.filter((each) => !isNoticed(each))) {
-    console.log(`  ${describe(mutants.get(id))}${isEverything ? '' : ' (by its area)'}`);
+  for (const { id, extent } of results.filter((each) => !isNoticed(each))) {
+    console.log(`  ${describe(mutants.get(id))} (${extent})`);
   }
   console.log('\nsuites by mutants that they noticed, and noticed alone:');
   for (const [file, all, alone] of countBySuite(results)) console.log(`  ${file} ${all} ${alone}`);
