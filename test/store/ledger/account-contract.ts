@@ -5,8 +5,8 @@ import { fail } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, UNKNOWN_NAMES } from './ledger-fixture.ts';
-import { actorOf, join, LATER, NOW, newSession, open, unique } from './people-fixture.ts';
+import { createTenant, expectValue, keyOf, UNKNOWN_NAMES, unique } from './ledger-fixture.ts';
+import { actorOf, join, LATER, NOW, newSession, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const EARLIER = iso(START - 86_400_000);
@@ -81,12 +81,10 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     const [mine, theirs] = [await createTenant(ledger), await createTenant(ledger)];
     const { id } = await join(ledger, mine, 'publisher');
     const organizationId = mine.organizationId;
-    const key = { organizationId, name: 'k', prefix: unique('p'), secretHash: 'h' };
-    const keyId = expectValue(await ledger.createKey(key, PERSON)).id;
     const right = { organizationId, role: 'publisher' };
     const targets = [
       { type: 'organization', id: organizationId },
-      { type: 'key', id: keyId },
+      { type: 'key', id: (await keyOf(ledger, mine)).id },
     ] as const;
     for (const target of targets) {
       expect(await ledger.findAccessRight(id, target)).toEqual(right);

@@ -19,6 +19,8 @@ import { IS_FULL } from '../../support/full-run.ts';
 import {
   createTenant,
   expectValue,
+  integrationOf,
+  keyOf,
   newRelease,
   OPERATOR,
   PUBLISHER,
@@ -30,6 +32,7 @@ import {
   type TestTenant,
   withdraw,
 } from './ledger-fixture.ts';
+import { actorOf, join, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 type Person = Extract<Actor, { kind: 'account' }>;
@@ -41,7 +44,6 @@ const ROUNDS = IS_FULL ? 100 : 6;
 
 export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   let tenant: TestTenant;
-  let count = 0;
   beforeEach(async () => {
     tenant = await createTenant(ledger);
     await setChannel(ledger, tenant, { approvals: 'one', approvalDays: 2 });
@@ -50,23 +52,9 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   /** A member of the organization, with a session. */
   async function person(role: Role = 'publisher'): Promise<Person> {
     const { organizationId } = tenant;
-    const name = `${++count}-${process.pid}`;
-    const [accountId, tokenHash, email] = [`acc_${name}`, `hash-${name}`, `p${name}@example.com`];
-    await database.query(
-      `INSERT INTO accounts (id, email, name, password_hash) VALUES ($1, $2, 'P', 'x')`,
-      [accountId, email],
-    );
-    await database.query(
-      `INSERT INTO sessions (token_hash, account_id, created_at, last_seen_at, expires_at)
-       VALUES ($1, $2, now(), now(), now() + ${DAY})`,
-      [tokenHash, accountId],
-    );
-    await database.query(
-      'INSERT INTO memberships (organization_id, account_id, role) VALUES ($1, $2, $3)',
-      [organizationId, accountId, role],
-    );
+    const account = await join(ledger, tenant, role);
     const needs = { organizationId, role: 'publisher', unknown: 'unknownApproval' } as const;
-    return { kind: 'account', email, accountId, tokenHash, needs };
+    return { ...actorOf(account, await open(ledger, account)), needs };
   }
 
   function publish(actor: Actor, version: string, approves?: ApprovingCall) {
@@ -142,12 +130,9 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       author.accountId,
     ]);
     expect(await present(request)).toMatchObject({ status: 'expired' });
-    const { organizationId } = tenant;
-    const prefix = `apv-${++count}-${process.pid}`;
-    const made = { organizationId, name: 'ci', prefix, secretHash: 'x' };
-    const { id } = expectValue(await ledger.createKey(made, OPERATOR));
-    const byKey = await ask({ kind: 'key', id, name: 'ci', organizationId }, '2.0.0');
-    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [id]);
+    const key = await keyOf(ledger, tenant);
+    const byKey = await ask(key, '2.0.0');
+    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [key.id]);
     expect(await approve(approver, byKey, '2.0.0')).toMatchObject({ failure: 'approvalDecided' });
   });
 
@@ -212,17 +197,9 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     return expectValue(await ledger.announceRelease(organizationId, announced, actor)).value;
   }
 
-  async function integration(): Promise<Actor> {
-    const { appId } = tenant;
-    const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
-    expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
-    const found = await ledger.findEnabledWebhook(appId, 'github');
-    if (found === undefined) throw new Error('no webhook');
-    return { kind: 'integration', provider: 'github', appId, enabledAt: found.enabledAt };
-  }
-
   test('files that a code host adds meanwhile are not what was asked for, nor added to what was approved (§33.3, §33.6)', async () => {
-    const [author, approver, host] = [await person(), await person(), await integration()];
+    const [author, approver] = [await person(), await person()];
+    const host = await integrationOf(ledger, tenant);
     await announce(host, [FILE]);
     const early = await askToServe(author);
     const more = { ...FILE, platform: 'windows', url: 'https://x.example/b' };
@@ -411,21 +388,17 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   ])(
     'while %s, an approval carries out all or nothing, and the author none (§33.5, §33.7)',
     async (what, left) => {
-      const { organizationId } = tenant;
       for (let round = 0; round < ROUNDS; round++) {
         const [author, approver] = [await person(), await person()];
-        const prefix = `race-${++count}-${process.pid}`;
-        const key = { organizationId, name: 'ci', prefix, secretHash: 'x' };
-        const { id } = expectValue(await ledger.createKey(key, OPERATOR));
+        const key = await keyOf(ledger, tenant);
         const isByKey = what.includes('key');
-        const asking: Actor = isByKey ? { kind: 'key', id, name: 'ci', organizationId } : author;
         const version = `${round + 1}.0.0`;
-        const request = await ask(asking, version);
+        const request = await ask(isByKey ? key : author, version);
         const end = async () => {
           // Carrying out a call takes longer: at the same time, no approval would come first.
           await sleep(Math.random() * 15);
           if (isByKey) {
-            return database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+            return database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [key.id]);
           }
           const { accountId } = what.includes('author') ? author : approver;
           const lost = `UPDATE memberships SET role = 'viewer' WHERE account_id = $1`;

@@ -10,7 +10,15 @@ import type {
   TriedState,
 } from '../../../src/store/delivery-ledger.ts';
 import { eventually } from '../../support/eventually.ts';
-import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from './ledger-fixture.ts';
+import {
+  createTenant,
+  expectValue,
+  listen,
+  OPERATOR,
+  publish,
+  SEAL,
+  type TestTenant,
+} from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const LEASE_MS = 60_000;
@@ -33,13 +41,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     tenant = await createTenant(ledger);
   });
 
-  async function listen(events: readonly 'release.*'[] | null = null): Promise<string> {
-    const { organizationId } = tenant;
-    const place = { url: 'https://ops.example.com/hook', to: null, apps: null, enabled: true };
-    const destination = { organizationId, name: 'ops', kind: 'webhook', events, ...place } as const;
-    const created = await ledger.createDestination(destination, (id) => `sealed ${id}`, OPERATOR);
-    return expectValue(created).id;
-  }
+  const newDestination = async () => (await listen(ledger, tenant)).id;
 
   /** Tells so many events. */
   async function tell(times: number): Promise<void> {
@@ -81,7 +83,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
 
   describe('a lease', () => {
     test('is of one node, also of several at once, until it gives it back or the time ends', async () => {
-      const id = await listen();
+      const id = await newDestination();
       expect(await lease('a')).toEqual([]);
       await tell(1);
       const leases = await Promise.all(['b', 'c', 'd'].map((holder) => lease(holder)));
@@ -101,7 +103,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
 
     test('is not given of a destination that is off', async () => {
-      const id = await listen();
+      const id = await newDestination();
       await tell(1);
       await lease('a');
       const due = await expectNext(id);
@@ -116,13 +118,13 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
 
   describe('messages', () => {
     test('have the event, the place, the secrets and what failed before', async () => {
-      const id = await listen();
+      const id = await newDestination();
       await tell(1);
       await lease('a');
       const due = await expectNext(id);
       expect(due).toMatchObject({
         ...{ destinationId: id, kind: 'webhook', url: 'https://ops.example.com/hook', to: null },
-        ...{ sealed: `sealed ${id}`, former: null, failures: 0, failingMs: null },
+        ...{ sealed: SEAL(id), former: null, failures: 0, failingMs: null },
         event: {
           type: 'release.published',
           data: { organization: { id: tenant.organizationId }, app: tenant.app, channel: 'stable' },
@@ -136,11 +138,11 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
       expect(again).toMatchObject({ id: due.id, event: { id: due.event.id }, failures: 1 });
       expect(again.failingMs).toBeGreaterThanOrEqual(180_000);
       await ledger.rotateDestination(id, () => 'sealed anew', OPERATOR);
-      expect(await expectNext(id)).toMatchObject({ sealed: 'sealed anew', former: `sealed ${id}` });
+      expect(await expectNext(id)).toMatchObject({ sealed: 'sealed anew', former: SEAL(id) });
     });
 
     test('of one event are the same for all nodes, destinations and tries (§30.13)', async () => {
-      const ids = [await listen(), await listen()];
+      const ids = [await newDestination(), await newDestination()];
       const [first = '', second = ''] = ids;
       await tell(1);
       await lease('a');
@@ -164,7 +166,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
 
     test('come in the order of their events, and one that waits holds up all but tests and what is sent again', async () => {
-      const id = await listen();
+      const id = await newDestination();
       const before = count;
       await tell(3);
       await lease('a');
@@ -186,7 +188,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
 
     test('that have failed for ten minutes hold up none, and are tried at their own times', async () => {
-      const id = await listen();
+      const id = await newDestination();
       await tell(2);
       await lease('a');
       const first = await expectNext(id);
@@ -205,7 +207,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
 
     test('keep their last twenty tries, in order, with errors that can be stored', async () => {
-      const id = await listen();
+      const id = await newDestination();
       await tell(1);
       await lease('a');
       for (let ms = 0; ms < 22; ms++) {
@@ -221,7 +223,7 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     });
 
     test('of events that are older than seven days are dropped and counted', async () => {
-      const id = await listen();
+      const id = await newDestination();
       await tell(3);
       await lease('a');
       await ledger.recordTry(await expectNext(id), OK, DONE);

@@ -11,13 +11,7 @@ import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { readSignals } from '../../../src/store/ledger/rollout/rollout-signals.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
-import {
-  expectValue,
-  PUBLISHER,
-  readAudit,
-  readStable,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { expectValue, listen, readAudit, readStable, type TestTenant } from './ledger-fixture.ts';
 import { nameOf, planHands } from './plan-hands.ts';
 import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -89,17 +83,14 @@ export function describeGuards({ database }: LedgerUnderTest): void {
       (await readStable(ledger, tenant)).releases[0]?.status;
 
     /** Begins to note what is told of a tenant's releases; returns what reads it. */
-    async function listen({ organizationId }: TestTenant) {
-      const address = { kind: 'webhook', url: 'https://ops.example.com/hook', to: null } as const;
-      const asked = { name: 'ops', events: null, apps: null, enabled: true };
-      const destination = { organizationId, ...address, ...asked };
-      const made = await ledger.createDestination(destination, () => 'sealed', PUBLISHER);
+    async function tellings(tenant: TestTenant) {
+      const { id } = await listen(ledger, tenant);
       return () =>
         database.query<{ readonly type: string; readonly data: unknown }>(
           `SELECT type, data FROM notification_deliveries
            JOIN notification_events ON notification_events.id = event_id
            WHERE destination_id = $1 ORDER BY seq`,
-          [expectValue(made).id],
+          [id],
         );
     }
 
@@ -138,7 +129,7 @@ export function describeGuards({ database }: LedgerUnderTest): void {
         await harms[signal](tenant);
         await record(tenant, spared, { version: '1.0.0', at: Date.now() });
         await record(tenant, others, { version: '0.9.0', at: Date.now() });
-        const told = await listen(tenant);
+        const told = await tellings(tenant);
         const plan = await planFor(tenant, { minimumDevices: 30, [`${signal}Percent`]: 10 });
         const held = await checkTwice(tenant, plan);
         // Of silent ones the interval is that of a difference to 40 others, none of whom is silent.
@@ -216,7 +207,7 @@ export function describeGuards({ database }: LedgerUnderTest): void {
 
     test('where they leave too few devices to judge by, the plan is held and says why (§27.14)', async () => {
       const { tenant } = await offeredTo(ownNetworks('real', 60), ofOne('invented', 200));
-      const told = await listen(tenant);
+      const told = await tellings(tenant);
       const parts = { onTrip: 'pause', onBlind: 'advance', patienceMinutes: 0 } as const;
       const plan = await planFor(tenant, { stuckPercent: 2.5 }, parts);
       const reason =

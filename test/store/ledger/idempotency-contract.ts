@@ -6,19 +6,14 @@ import { fail } from '../../../src/contract/failure.ts';
 import {
   createTenant,
   expectValue,
+  keyOf,
   newRelease,
-  OPERATOR,
   PUBLISHER,
   type TestTenant,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeIdempotency({ database, ledger }: LedgerUnderTest): void {
-  async function keyOf({ organizationId, app }: TestTenant): Promise<string> {
-    const key = { organizationId, name: 'ci', prefix: `prefix-${app}`, secretHash: 'h' };
-    return expectValue(await ledger.createKey(key, OPERATOR)).id;
-  }
-
   function publish(tenant: TestTenant, keyId: string, version: string) {
     const call = { keyId, idempotencyKey: 'run-1', request: version };
     const release = newRelease(tenant, version);
@@ -37,7 +32,7 @@ export function describeIdempotency({ database, ledger }: LedgerUnderTest): void
 
   test('a key is free again after 24 hours, swept or not (§11.18)', async () => {
     const tenant = await createTenant(ledger);
-    const keyId = await keyOf(tenant);
+    const keyId = (await keyOf(ledger, tenant)).id;
     expectValue(await publish(tenant, keyId, '1.0.0'));
     await age('23 hours 59 minutes');
     expect(await publish(tenant, keyId, '2.0.0')).toEqual(fail('idempotencyKeyUsed'));
@@ -52,7 +47,7 @@ export function describeIdempotency({ database, ledger }: LedgerUnderTest): void
     await database.query('DELETE FROM idempotency_keys');
     for (let count = 0; count < 3; count++) {
       const tenant = await createTenant(ledger);
-      expectValue(await publish(tenant, await keyOf(tenant), '1.0.0'));
+      expectValue(await publish(tenant, (await keyOf(ledger, tenant)).id, '1.0.0'));
     }
     expect(await ledger.forgetIdempotencyKeys(10)).toBe(0);
     await age('24 hours');

@@ -6,8 +6,8 @@ import type { Role } from '../../../src/contract/resource.ts';
 import type { Arrival, Entered, Identity } from '../../../src/store/account-ledger.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
-import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
-import { invite, LATER, NOW, newSession, unique } from './people-fixture.ts';
+import { createTenant, expectValue, OPERATOR, unique } from './ledger-fixture.ts';
+import { invite, LATER, NOW, newSession } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ISSUER = 'https://id.example';

@@ -9,6 +9,7 @@ import {
   type Serving,
   type ServingChange,
 } from '../../../src/domain/release/serving-change.ts';
+import type { NewDestination } from '../../../src/store/destination-ledger.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import type { Actor, Changed, ChannelChange, NewRelease } from '../../../src/store/ledger-terms.ts';
 
@@ -32,14 +33,16 @@ export type TestTenant = {
   readonly appId: string;
 };
 
-let tenantCount = 0;
+let count = 0;
+/** Returns a name that nothing else has. */
+export const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
 /** An organization with one app of a new ref, and its channels. */
 export async function createTenant(
   ledger: Ledger,
   channels: readonly string[] = ['stable'],
 ): Promise<TestTenant> {
-  const ref = `app-${++tenantCount}-${process.pid}`;
+  const ref = unique('app');
   const organization = await ledger.createOrganization(`Org of ${ref}`, OPERATOR);
   const { id: organizationId } = expectValue(organization);
   const app = { organizationId, ref, name: `App ${ref}`, channels };
@@ -74,6 +77,48 @@ export function newRelease(
     artifacts: [],
     ...parts,
   };
+}
+
+/** Makes a key of the tenant's organization; returns it as an actor. */
+export async function keyOf(
+  ledger: Ledger,
+  { organizationId }: Pick<TestTenant, 'organizationId'>,
+  expiresAt?: string,
+) {
+  const [name, prefix] = ['ci', unique('key')];
+  const key = { organizationId, name, prefix, secretHash: 'hash', expiresAt };
+  const { id } = expectValue(await ledger.createKey(key, OPERATOR));
+  return { kind: 'key', id, name, organizationId } as const;
+}
+
+/** Enables GitHub's webhook of a tenant's app; returns the actor of its deliveries. */
+export async function integrationOf(ledger: Ledger, { appId }: Pick<TestTenant, 'appId'>) {
+  const webhook = { provider: 'github', sealedSecret: unique('v1') } as const;
+  expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
+  const found = await ledger.findEnabledWebhook(appId, 'github');
+  return {
+    kind: 'integration',
+    provider: 'github',
+    appId,
+    enabledAt: found?.enabledAt ?? '',
+  } as const;
+}
+
+/** What a new destination's secret is sealed to. */
+export const SEAL = (id: string): string => `sealed for ${id}`;
+
+/** Makes a destination of the organization, by default a webhook that is told everything. */
+export async function listen(
+  ledger: Ledger,
+  { organizationId }: Pick<TestTenant, 'organizationId'>,
+  parts: Partial<NewDestination> = {},
+) {
+  const destination: NewDestination = {
+    ...{ organizationId, name: 'ops', kind: 'webhook', url: 'https://ops.example.com/hook' },
+    ...{ to: null, events: null, apps: null, enabled: true },
+    ...parts,
+  };
+  return expectValue(await ledger.createDestination(destination, SEAL, OPERATOR));
 }
 
 export async function publish(

@@ -14,12 +14,14 @@ import { checkIn, iso } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
+  integrationOf,
+  keyOf,
   newRelease,
   OPERATOR,
   readStable,
   type TestTenant,
 } from './ledger-fixture.ts';
-import { actorOf, join, open, unique } from './people-fixture.ts';
+import { actorOf, join, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 type Person = Extract<Actor, { kind: 'account' }>;
@@ -37,15 +39,8 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
       actor,
     });
 
-  async function key(expiresAt?: string): Promise<Extract<Actor, { kind: 'key' }>> {
-    const { organizationId } = tenant;
-    const made = { organizationId, name: 'ci', prefix: unique('p'), secretHash: 'hash', expiresAt };
-    const { id } = expectValue(await ledger.createKey(made, OPERATOR));
-    return { kind: 'key', id, name: 'ci', organizationId };
-  }
-
   test('a key writes until its end, and nothing from then on', async () => {
-    const actor = await key(iso(Date.now() + 3_600_000));
+    const actor = await keyOf(ledger, tenant, iso(Date.now() + 3_600_000));
     const [{ prefix } = { prefix: '' }] = await ledger.listKeys(tenant.organizationId);
     expectValue(await publish(actor, '1.0.0'));
     expect(await ledger.findKey(prefix)).toMatchObject({ isOver: false });
@@ -56,7 +51,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a key that lacks the right writes nothing, and learns first what is unknown', async () => {
-    const actor = { ...(await key()), lacks: 'publish' } as const;
+    const actor = { ...(await keyOf(ledger, tenant)), lacks: 'publish' } as const;
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
     const unknown = { ...newRelease(tenant, '1.0.0'), app: 'nobody' };
     expect(
@@ -72,14 +67,6 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     const account = await join(ledger, tenant, role);
     const needs = { organizationId, role: needed, unknown: 'unknownApp' } as const;
     return { ...actorOf(account, await open(ledger, account)), needs };
-  }
-
-  async function integration(): Promise<Extract<Actor, { kind: 'integration' }>> {
-    const { appId } = tenant;
-    const webhook = { provider: 'github', sealedSecret: unique('v1') } as const;
-    expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
-    const found = await ledger.findEnabledWebhook(appId, 'github');
-    return { kind: 'integration', provider: 'github', appId, enabledAt: found?.enabledAt ?? '' };
   }
 
   /** Expects that the actor writes before `lose`, and is refused with nothing stored after it. */
@@ -105,9 +92,10 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   }
 
   test('a key that is revoked, or of another organization, writes nothing', async () => {
-    const actor = await key();
+    const actor = await keyOf(ledger, tenant);
     await expectLost(actor, () => ledger.revokeKey(actor.id, OPERATOR), 'unauthorized');
-    const other = { ...(await key()), organizationId: (await createTenant(ledger)).organizationId };
+    const { organizationId } = await createTenant(ledger);
+    const other = { ...(await keyOf(ledger, tenant)), organizationId };
     expect(await publish(other, '3.0.0')).toEqual(fail('unauthorized'));
   });
 
@@ -133,6 +121,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a webhook that is off, or has another secret, writes nothing', async () => {
+    const integration = () => integrationOf(ledger, tenant);
     const actor = await integration();
     const disable = () => ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
     await expectLost(actor, disable, 'unknownApp');
@@ -155,7 +144,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a key that publishes all the time writes nothing after its revocation was answered', async () => {
-    const actor = await key();
+    const actor = await keyOf(ledger, tenant);
     let isRevoked = false;
     let afterwards = 0;
     const publishing = Array.from({ length: 4 }, async (_, lane) => {

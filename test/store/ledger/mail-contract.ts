@@ -6,12 +6,11 @@ import type { NewMail } from '../../../src/store/delivery-ledger.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import type { AccountActor } from '../../../src/store/ledger-terms.ts';
-import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPENED, OPERATOR } from './ledger-fixture.ts';
+import { iso } from './fleet-fixture.ts';
+import { createTenant, expectValue, OPERATOR, unique } from './ledger-fixture.ts';
+import { actorOf, join, LATER, NOW, newSession, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const NOW = iso(START);
-const LATER = iso(START + 86_400_000);
 const TIMES = { at: NOW, expiresAt: LATER };
 
 /** A call that tells a person of what it does, with what it needs to succeed and with what it lacks. */
@@ -19,9 +18,6 @@ type Telling = {
   readonly done: (ledger: Ledger, mail: NewMail) => Promise<unknown>;
   readonly refused: (ledger: Ledger, mail: NewMail) => Promise<unknown>;
 };
-
-let count = 0;
-const unique = (name: string): string => `mails-${name}-${++count}-${process.pid}`;
 
 export function describePeopleMails({ database, ledger }: LedgerUnderTest): void {
   /** Fails once all is written, as where the node is killed or the database goes away before the commit. */
@@ -35,25 +31,12 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
   });
 
   /** A member with a session, and the session's actor. */
-  async function join() {
+  async function joined() {
     const { organizationId } = await createTenant(ledger);
-    const email = `${unique('person')}@example.com`;
-    const tokenHash = unique('token');
-    const invitation = { organizationId, tokenHash, email, role: 'owner', ...TIMES } as const;
-    expectValue(await ledger.createInvitation(invitation, OPERATOR));
-    const joining = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
-    const joined = await ledger.acceptInvitation(tokenHash, joining, NOW);
-    const account = { id: expectValue(joined).id, email, passwordHash: 'hash' };
-    const session = newSession();
-    expectValue(await ledger.openSession(account, session));
-    const actor: AccountActor = {
-      ...{ kind: 'account', email, accountId: account.id, needs: undefined },
-      tokenHash: session.tokenHash,
-    };
-    return { organizationId, account, actor };
+    const account = await join(ledger, { organizationId });
+    return { organizationId, account, actor: actorOf(account, await open(ledger, account)) };
   }
 
-  const newSession = () => ({ tokenHash: unique('session'), ...TIMES, ...OPENED });
   const newPasskey = () => ({
     ...{ credentialId: unique('credential'), publicKey: 'key', counter: 0, transports: [] },
     ...{ name: 'Key', at: NOW },
@@ -63,7 +46,7 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
   /** What people are told of by mail. */
   const tellings: Readonly<Record<string, () => Promise<Telling>>> = {
     async 'a new passkey'() {
-      const { actor } = await join();
+      const { actor } = await joined();
       const [passkey, challenge] = [newPasskey(), newChallenge()];
       const add = (on: Ledger, mail: NewMail, by: AccountActor) =>
         on.addPasskey({ ...passkey, mail }, challenge, by);
@@ -73,7 +56,7 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       };
     },
     async 'a removed passkey'() {
-      const { actor } = await join();
+      const { actor } = await joined();
       const { id } = expectValue(await ledger.addPasskey(newPasskey(), newChallenge(), actor));
       return {
         done: (on, mail) => on.removePasskey(id, actor, mail),
@@ -81,7 +64,7 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       };
     },
     async 'a link for lost passkeys'() {
-      const { organizationId, account } = await join();
+      const { organizationId, account } = await joined();
       const make = (on: Ledger, mail: NewMail, accountId: string) => {
         const mailTo = (email: string) => {
           expect(email).toBe(account.email);
@@ -97,7 +80,7 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       };
     },
     async 'the use of a link for lost passkeys'() {
-      const { account } = await join();
+      const { account } = await joined();
       const tokenHash = unique('recovery');
       const recovery = { tokenHash, ...TIMES };
       const { email } = account;
@@ -108,27 +91,27 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       };
     },
     async 'a sign-in with a password'() {
-      const { account } = await join();
-      const open = (on: Ledger, mail: NewMail, passwordHash: string) =>
+      const { account } = await joined();
+      const enter = (on: Ledger, mail: NewMail, passwordHash: string) =>
         on.openSession({ ...account, passwordHash }, { ...newSession(), mail });
       return {
-        done: (on, mail) => open(on, mail, 'hash'),
-        refused: (on, mail) => open(on, mail, 'another hash'),
+        done: (on, mail) => enter(on, mail, 'hash'),
+        refused: (on, mail) => enter(on, mail, 'another hash'),
       };
     },
     async 'a sign-in with a passkey'() {
-      const { account, actor } = await join();
+      const { account, actor } = await joined();
       const { id } = expectValue(await ledger.addPasskey(newPasskey(), newChallenge(), actor));
       const shown = { id, counter: 1, challenge: newChallenge() };
-      const open = (on: Ledger, mail: NewMail, by: typeof shown) =>
+      const enter = (on: Ledger, mail: NewMail, by: typeof shown) =>
         on.openSessionByPasskey(account, by, { ...newSession(), openedBy: 'passkey', mail });
       return {
-        done: (on, mail) => open(on, mail, shown),
-        refused: (on, mail) => open(on, mail, { ...shown, id: 'nothing' }),
+        done: (on, mail) => enter(on, mail, shown),
+        refused: (on, mail) => enter(on, mail, { ...shown, id: 'nothing' }),
       };
     },
     async 'an invitation'() {
-      const { organizationId, account } = await join();
+      const { organizationId, account } = await joined();
       const invite = (on: Ledger, mail: NewMail, email: string) => {
         const invitation = { organizationId, tokenHash: unique('token'), email, ...TIMES, mail };
         return on.createInvitation({ ...invitation, role: 'viewer' }, OPERATOR);
@@ -139,7 +122,7 @@ export function describePeopleMails({ database, ledger }: LedgerUnderTest): void
       };
     },
     async 'a link to a new password'() {
-      const { account } = await join();
+      const { account } = await joined();
       const make = (on: Ledger, mail: NewMail, email: string) => {
         const link = { tokenHash: unique('reset'), ...TIMES, mailTo: () => mail };
         return on.createAccountLink('reset', { email }, link, OPERATOR);

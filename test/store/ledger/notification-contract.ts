@@ -6,28 +6,29 @@ import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import type { EventFilter, EventType, NewEvent } from '../../../src/contract/notification.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
-import type { NewDestination } from '../../../src/store/destination-ledger.ts';
 import { atomically } from '../../../src/store/ledger/change/atomically.ts';
-import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
-import { iso, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
+  keyOf,
+  listen,
   newRelease,
   OPERATOR,
   PUBLISHER,
   publish,
   readAudit,
+  SEAL,
   serve,
   type TestTenant,
   UNKNOWN_NAMES,
+  unique,
 } from './ledger-fixture.ts';
+import { join } from './people-fixture.ts';
+import { nameOf, type Place, planHands } from './plan-hands.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
-const CAUGHT_UP = { seenUpToMs: Number.MAX_SAFE_INTEGER };
 const ALL = { channel: undefined };
-const SEAL = (id: string) => `sealed for ${id}`;
 
 type StoredEvent = {
   readonly id: string;
@@ -35,21 +36,8 @@ type StoredEvent = {
   readonly data: NewEvent['facts'];
 };
 
-let count = 0;
-const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
-
 export function describeNotifications({ database, ledger }: LedgerUnderTest): void {
-  async function listen(
-    { organizationId }: Pick<TestTenant, 'organizationId'>,
-    parts: Partial<NewDestination> = {},
-  ) {
-    const destination: NewDestination = {
-      ...{ organizationId, name: 'ops', kind: 'webhook', url: 'https://ops.example.com/hook' },
-      ...{ to: null, events: null, apps: null, enabled: true },
-      ...parts,
-    };
-    return expectValue(await ledger.createDestination(destination, SEAL, OPERATOR));
-  }
+  const { create, drive, pass, read, steer } = planHands({ ledger, database });
 
   /** Returns what was told to a destination, in the order in which it is sent. */
   function toldTo({ id }: { readonly id: string }): Promise<StoredEvent[]> {
@@ -67,24 +55,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
   async function furnish(channels?: readonly string[]) {
     const tenant = await createTenant(ledger, channels);
-    return { tenant, destination: await listen(tenant) };
-  }
-
-  function nameOf({ app }: TestTenant, channel = 'stable') {
-    return { app, channel, canonicalVersion: '1.0.0' };
-  }
-
-  async function pass(minutes: number): Promise<void> {
-    await database.query('UPDATE plan_clock SET counted_ms = counted_ms + $1', [minutes * 60_000]);
-  }
-
-  async function join({ organizationId }: TestTenant, email: string) {
-    const tokenHash = unique('token');
-    const times = { at: iso(START), expiresAt: iso(START + 86_400_000) };
-    const invitation = { organizationId, tokenHash, email, role: 'viewer', ...times } as const;
-    expectValue(await ledger.createInvitation(invitation, OPERATOR));
-    const account = { email, name: 'A Person', passwordHash: 'hash', as: 'new' } as const;
-    return expectValue(await ledger.acceptInvitation(tokenHash, account, iso(START)));
+    return { tenant, destination: await listen(ledger, tenant) };
   }
 
   test('a stop of very many releases is one event, and so is its end (§30.1)', async () => {
@@ -179,34 +150,30 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   describe('events of a plan', () => {
-    const drive = async (tenant: TestTenant) => {
-      const { plan } = expectValue(await ledger.readPlan(tenant.organizationId, nameOf(tenant)));
-      expectValue(await ledger.drivePlan({ id: plan.id, ...nameOf(tenant) }, CAUGHT_UP));
-      return plan.id;
+    const placeOf = (tenant: TestTenant): Place => ({
+      ...{ tenant, id: '', scope: tenant.organizationId, name: nameOf(tenant) },
+    });
+    const driven = async (tenant: TestTenant) => {
+      const place = placeOf(tenant);
+      return (await drive({ ...place, ...(await read(place)) })).id;
     };
 
     test("from its start to its end, and a person's pause and what it holds (§30.1)", async () => {
       const { tenant, destination } = await furnish();
-      const by = { scope: tenant.organizationId, actor: PUBLISHER };
-      const make = async (steps: string) => {
-        const input = { ...nameOf(tenant), definition: definition(steps) };
-        expectValue(await ledger.createPlan({ ...by, input }));
-      };
-      const steer = async (action: 'hold' | 'resume' | 'cancel') => {
-        const input = { ...nameOf(tenant), action };
-        expectValue(await ledger.steerPlan({ ...by, input, reason: 'because' }));
-      };
       await publish(ledger, tenant, '1.0.0', { rolloutPct: 0 });
-      await make('10:60 20:0');
-      const id = await drive(tenant);
+      const place = placeOf(tenant);
+      expectValue(await create(place, '10:60 20:0'));
+      const id = await driven(tenant);
       for (let step = 0; step < 2; step++) {
         await pass(61);
-        await drive(tenant);
+        await driven(tenant);
       }
-      await make('50:60');
-      await drive(tenant);
+      expectValue(await create(place, '50:60'));
+      await driven(tenant);
       for (const change of [PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
-      for (const action of ['resume', 'hold', 'cancel'] as const) await steer(action);
+      for (const action of ['resume', 'hold', 'cancel'] as const) {
+        expectValue(await steer(place, action, 'because'));
+      }
       const told = await toldTo(destination);
       expect(told.map(({ type }) => type)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'plan.step', 'plan.completed'],
@@ -228,7 +195,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan });
       for (const minutes of [0, 61, 0, 11]) {
         await pass(minutes);
-        await drive(tenant);
+        await driven(tenant);
       }
       const told = await toldTo(destination);
       expect(told.map(({ type }) => type)).toEqual([
@@ -241,7 +208,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { tenant, destination } = await furnish();
       await publish(ledger, tenant, '1.0.0', { ...PAUSED, plan: definition('10:60') });
       await serve(ledger, tenant, '1.0.0', LIVE);
-      await drive(tenant);
+      await driven(tenant);
       await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' });
       expect(await typesTo(destination)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'release.rolled_back'],
@@ -259,10 +226,9 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { id } = expectValue(await ledger.createKey(key, OPERATOR));
       expectValue(await ledger.revokeKey(id, OPERATOR));
       expectValue(await ledger.revokeKey(id, OPERATOR));
-      const email = `${unique('person')}@example.com`;
-      const member = await join(tenant, email);
+      const { id: member, email } = await join(ledger, tenant, 'viewer');
       for (const role of ['publisher', 'publisher', undefined] as const) {
-        expectValue(await ledger.changeMember(organizationId, member.id, role, OPERATOR));
+        expectValue(await ledger.changeMember(organizationId, member, role, OPERATOR));
       }
       const told = (await toldTo(destination)).map(({ type, data }) => [type, data]);
       const facts = (extra: object) => expect.objectContaining(extra);
@@ -299,7 +265,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a destination that is turned off is told to the others, and gets nothing later (§30.6)', async () => {
       const { tenant, destination } = await furnish();
-      const other = await listen(tenant, { name: 'other' });
+      const other = await listen(ledger, tenant, { name: 'other' });
       await publish(ledger, tenant, '1.0.0');
       expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(true);
       expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(false);
@@ -345,18 +311,17 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a destination gets the events and apps that it asks for, of its organization (§30.5)', async () => {
       const { tenant, destination: all } = await furnish();
-      const stranger = await listen(await createTenant(ledger));
+      const stranger = await listen(ledger, await createTenant(ledger));
       const app = { ...tenant, ref: unique('second'), name: 'Second', channels: ['stable'] };
       const second = expectValue(await ledger.createApp(app, OPERATOR)).value;
-      const releases = await listen(tenant, asks(['release.*']));
-      const pauses = await listen(tenant, asks(['release.paused', 'key.created']));
-      const other = await listen(tenant, { apps: [second.ref] });
-      const off = await listen(tenant, { enabled: false });
+      const releases = await listen(ledger, tenant, asks(['release.*']));
+      const pauses = await listen(ledger, tenant, asks(['release.paused', 'key.created']));
+      const other = await listen(ledger, tenant, { apps: [second.ref] });
+      const off = await listen(ledger, tenant, { enabled: false });
       await publish(ledger, tenant, '1.0.0');
       await publish(ledger, { ...tenant, app: second.ref }, '1.0.0');
       await serve(ledger, tenant, '1.0.0', { status: 'paused' });
-      const key = { organizationId: tenant.organizationId, name: 'CI', secretHash: 'hash' };
-      expectValue(await ledger.createKey({ ...key, prefix: unique('prefix') }, OPERATOR));
+      await keyOf(ledger, tenant);
       const published = 'release.published';
       expect(await typesTo(all)).toEqual([
         ...[published, published, 'release.paused', 'key.created'],
@@ -371,11 +336,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     test('mail goes to members alone; what waits for a former one is not handed out, sent again or tested (§30.5)', async () => {
       const tenant = await createTenant(ledger);
       const { organizationId } = tenant;
-      const email = `${unique('person')}@example.com`;
+      const { id: member, email } = await join(ledger, tenant, 'viewer');
       const mail = { kind: 'mail', url: null, to: email } as const;
-      await expect(listen(tenant, mail)).rejects.toThrow('to: Must be the address of a member');
-      const member = await join(tenant, email);
-      const { id } = await listen(tenant, mail);
+      const stranger = listen(ledger, tenant, { ...mail, to: `${unique('x')}@example.com` });
+      await expect(stranger).rejects.toThrow('to: Must be the address of a member');
+      const { id } = await listen(ledger, tenant, mail);
       await publish(ledger, tenant, '1.0.0');
       const places = { held: [], promptFree: 1_000_000, slowFree: 1_000_000 };
       const terms = { leaseMs: 60_000, consoleUrl: 'https://updates.example.com' };
@@ -388,7 +353,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const due = await ledger.nextDelivery(id, holder, terms);
       expect(due).toMatchObject({ to: email });
       const { count: waiting } = await ledger.countWaitingMessages();
-      expectValue(await ledger.changeMember(organizationId, member.id, undefined, OPERATOR));
+      expectValue(await ledger.changeMember(organizationId, member, undefined, OPERATOR));
       await publish(ledger, tenant, '2.0.0');
       expect(await typesTo({ id })).toEqual(['release.published']);
       expect(await ledger.nextDelivery(id, holder, terms)).toBeUndefined();
@@ -442,7 +407,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a test goes to one destination, whatever it asks for; a message is sent again (§30.8)', async () => {
       const { tenant, destination: other } = await furnish();
-      const { id } = await listen(tenant, { events: ['plan.*'], name: 'plans' });
+      const { id } = await listen(ledger, tenant, { events: ['plan.*'], name: 'plans' });
       const sent = expectValue(await ledger.testDestination(id, OPERATOR));
       expect(sent).toMatchObject({ type: 'test', state: 'waiting', tries: [] });
       expect(await typesTo(other)).toEqual([]);
@@ -487,17 +452,13 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
           expect(await refused).toEqual(unknown);
         }
         expect(await ledger.disableDestination(name, 'why')).toBe(false);
-        await expect(listen(tenant, { apps: [name] })).rejects.toThrow('unknownApp');
+        await expect(listen(ledger, tenant, { apps: [name] })).rejects.toThrow('unknownApp');
       }
     });
   });
 
   test('events are in the order of commits: who has read up to one has missed none (§30.3)', async () => {
     const { tenant, destination } = await furnish();
-    const { organizationId } = tenant;
-    const key = (name: string) => ({
-      ...{ organizationId, name, prefix: unique('prefix'), secretHash: 'hash' },
-    });
     let isOver = false;
     let reads = 0;
     const reader = (async () => {
@@ -506,7 +467,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
           `SELECT coalesce(max(position), 0)::int AS last, count(*)::int AS events,
              (SELECT count(*) FROM notification_deliveries WHERE destination_id = $2)::int AS deliveries
            FROM notification_events WHERE organization_id = $1`,
-          [organizationId, destination.id],
+          [tenant.organizationId, destination.id],
         );
         expect(seen?.events).toBe(seen?.last);
         expect(seen?.deliveries).toBe(seen?.last);
@@ -516,11 +477,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     const ROUNDS = 60;
     try {
       for (let round = 0; round < ROUNDS; round++) {
-        const made = await Promise.all([
-          ledger.createKey(key(`left ${round}`), OPERATOR),
-          ledger.createKey(key(`right ${round}`), OPERATOR),
-        ]);
-        for (const each of made) expectValue(each);
+        await Promise.all([keyOf(ledger, tenant), keyOf(ledger, tenant)]);
       }
     } finally {
       isOver = true;
@@ -541,16 +498,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     const { tenant, destination } = await furnish();
     const { organizationId } = tenant;
     for (let round = 0; round < 10; round++) {
-      const named = { organizationId, name: 'CI', prefix: unique('prefix'), secretHash: 'hash' };
-      const { id, name } = expectValue(await ledger.createKey(named, OPERATOR));
-      const actor: Actor = { kind: 'key', id, name, organizationId };
+      const actor = await keyOf(ledger, tenant);
+      const input = newRelease(tenant, `1.0.${round}`);
       const [published, revoked] = await Promise.all([
-        ledger.publishRelease({
-          scope: organizationId,
-          input: newRelease(tenant, `1.0.${round}`),
-          actor,
-        }),
-        ledger.revokeKey(id, OPERATOR),
+        ledger.publishRelease({ scope: organizationId, input, actor }),
+        ledger.revokeKey(actor.id, OPERATOR),
       ]);
       expectValue(revoked);
       if ('failure' in published) expect(published.failure).toBe('unauthorized');

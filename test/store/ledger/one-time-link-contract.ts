@@ -5,8 +5,8 @@
 import { expect, test } from 'vitest';
 import type { LinkKind } from '../../../src/store/account-ledger.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
-import { LATER, NOW, unique } from './people-fixture.ts';
+import { createTenant, expectValue, OPERATOR, unique } from './ledger-fixture.ts';
+import { LATER, NOW } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const SOON = iso(START + 300_000);

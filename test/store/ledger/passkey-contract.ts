@@ -12,8 +12,9 @@ import {
   newRelease,
   OPERATOR,
   type TestTenant,
+  unique,
 } from './ledger-fixture.ts';
-import { actorOf, join, LATER, NOW, newSession, open, unique } from './people-fixture.ts';
+import { actorOf, join, LATER, NOW, newSession, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const SOON = iso(START + 300_000);

@@ -6,7 +6,7 @@ import type { NewSession } from '../../../src/store/account-ledger.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import type { AccountActor } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { expectValue, OPENED, OPERATOR, type TestTenant } from './ledger-fixture.ts';
+import { expectValue, OPENED, OPERATOR, type TestTenant, unique } from './ledger-fixture.ts';
 
 export const NOW = iso(START);
 export const LATER = iso(START + 86_400_000);
@@ -15,9 +15,6 @@ export const LATER = iso(START + 86_400_000);
 type Member = Readonly<Record<'id' | 'email' | 'name' | 'passwordHash', string>> & {
   readonly passwordNumber: number;
 };
-
-let count = 0;
-export const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
 
 /** Invites an address; returns the hash of the link. */
 export async function invite(

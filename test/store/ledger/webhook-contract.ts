@@ -11,14 +11,15 @@ import type {
   NewDelivery,
   NewRetraction,
 } from '../../../src/store/console-ledger.ts';
-import type { NewArtifact } from '../../../src/store/ledger-terms.ts';
+import type { Actor, NewArtifact } from '../../../src/store/ledger-terms.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
   createTenant,
   expectValue,
-  newRelease,
+  integrationOf,
+  listen,
   OPERATOR,
-  PUBLISHER,
+  publish,
   readAudit,
   readStable,
   serve,
@@ -46,15 +47,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
   const enable = (sealedSecret: string) =>
     ledger.enableWebhook(tenant.appId, { provider: 'github', sealedSecret }, OPERATOR);
 
-  /** Enables the webhook of a tenant's app and returns the actor of its deliveries. */
-  async function integration(of = tenant) {
-    const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
-    expectValue(await ledger.enableWebhook(of.appId, webhook, OPERATOR));
-    const found = await ledger.findEnabledWebhook(of.appId, 'github');
-    if (found === undefined) throw new Error('no webhook');
-    const { appId, enabledAt } = found;
-    return { kind: 'integration', provider: 'github', appId, enabledAt } as const;
-  }
+  const integration = () => integrationOf(ledger, tenant);
 
   describe('the integration', () => {
     test('is found by ref and by id once it is on, with the secret as it was given last', async () => {
@@ -98,7 +91,8 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const other = await createTenant(ledger);
       const apps = [tenant.appId, other.appId].toSorted();
       const [first = '', second = ''] = apps;
-      for (const app of [tenant, other]) await integration(app);
+      const webhook = { provider: 'github', sealedSecret: 'v1.sealed' } as const;
+      for (const app of apps) expectValue(await ledger.enableWebhook(app, webhook, OPERATOR));
       const enabledAt = async () => (await ledger.findEnabledWebhook(first, 'github'))?.enabledAt;
       const before = await enabledAt();
 
@@ -188,16 +182,12 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const shown = async () => (await ledger.readWebhooks(tenant.appId)).webhooks;
       expect(await shown()).toMatchObject([{ repository: null, otherRepository: null }]);
       expect(await ledger.bindRepository(webhook, notes)).toBeNull();
+      const nameOnly = { id: null, name: 'acme/notes' };
+      const spelled = { id: 7, name: 'Acme/Notes' };
       const steps: [told: HostRepository, bound: HostRepository][] = [
-        [
-          { id: null, name: 'acme/notes' },
-          { id: null, name: 'acme/notes' },
-        ],
-        [
-          { id: 7, name: 'Acme/Notes' },
-          { id: 7, name: 'Acme/Notes' },
-        ],
-        [{ id: null, name: 'acme/notes' }, notes],
+        [nameOnly, nameOnly],
+        [spelled, spelled],
+        [nameOnly, notes],
         [{ id: null, name: 'acme/tools' }, notes],
         [moved, moved],
         [{ id: 9, name: 'b/notes' }, moved],
@@ -224,7 +214,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
   describe('deliveries', () => {
     test('are all recorded, also many at once, and listed newest first, as many as are kept, each app its own', async () => {
       const other = await createTenant(ledger);
-      await ledger.recordDelivery(DELIVERY, await integration(other));
+      await ledger.recordDelivery(DELIVERY, await integrationOf(ledger, other));
       const actor = await integration();
       const record = (at: number) => ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
       await Promise.all(Array.from({ length: 60 }, (_, at) => record(at)));
@@ -296,7 +286,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       return releases.map(({ status, artifacts }) => [status, artifacts.length]);
     }
 
-    let actor: Awaited<ReturnType<typeof integration>>;
+    let actor: Actor;
     beforeEach(async () => {
       actor = await integration();
     });
@@ -319,16 +309,12 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     });
 
     test('tell when a held release publishes itself, and when it is called back (§30.1)', async () => {
-      const { organizationId } = tenant;
-      const address = { kind: 'webhook', url: 'https://ops.example.com/hook', to: null } as const;
-      const asked = { name: 'ops', events: null, apps: null, enabled: true };
-      const destination = { organizationId, ...address, ...asked };
-      const made = await ledger.createDestination(destination, () => 'sealed', OPERATOR);
+      const { id } = await listen(ledger, tenant);
       const held = { holdOf: () => 'expecting' as const, isComplete: () => true };
       expectValue(await announce([], {}, held));
       expectValue(await announce([ARTIFACT], {}, held));
       expectValue(await retract());
-      const { deliveries } = await ledger.listDeliveries(expectValue(made).id, undefined, 10);
+      const { deliveries } = await ledger.listDeliveries(id, undefined, 10);
       expect(deliveries.map(({ type }) => type)).toEqual(['release.paused', 'release.published']);
     });
 
@@ -363,8 +349,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     });
 
     test('never change a release of a key', async () => {
-      const by = { scope: tenant.organizationId, actor: PUBLISHER };
-      expectValue(await ledger.publishRelease({ ...by, input: newRelease(tenant, '1.0.0') }));
+      await publish(ledger, tenant, '1.0.0');
       const { value, changed } = expectValue(await announce([ARTIFACT]));
       expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
       expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
