@@ -1,7 +1,7 @@
 // Rules of the signals that check-ins leave of a release (docs/contract.md
 // 27.6).
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Health } from '../../../src/contract/rollout-plan.ts';
 import { type CheckIn, coalesceCheckIns } from '../../../src/domain/fleet/check-in.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
@@ -207,8 +207,11 @@ export function describeSignals({ database }: LedgerUnderTest): void {
           for (const { id } of releases) {
             const after = { stuckAfterMinutes: 180, silentAfterMinutes: 19 * 24 * 60 };
             const guards = { ...USUAL_GUARDS, ...after, knownForMinutes: 0 };
-            expect(await readSignals(database, id, { guards, steps: [] })).toMatchObject(
-              model.lookedAt(id, Date.now(), 180 * MINUTE_MS, 19 * DAY_MS),
+            // The database may read its clock some time before this process does.
+            await vi.waitFor(async () =>
+              expect(await readSignals(database, id, { guards, steps: [] })).toMatchObject(
+                model.lookedAt(id, Date.now(), 180 * MINUTE_MS, 19 * DAY_MS),
+              ),
             );
           }
         }
