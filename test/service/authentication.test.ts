@@ -1,7 +1,6 @@
 // Tests who may call the management API, and what a key gives access to (docs/contract.md 5). From outside,
 // everything wrong about a key looks the same; every form of it is in test/access/api-keys.test.ts.
-// That a key sees only its organization (5.2) is tested call by call, in publish-release, serving-control,
-// list-releases and reading-with-a-key.test.ts.
+// That a key sees only its organization (5.2) is tested call by call in narrowed-keys.test.ts.
 
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';

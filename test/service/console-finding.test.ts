@@ -3,7 +3,6 @@
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enableWebhook } from '../support/github.ts';
-import { member, type Person } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   admin,
@@ -20,13 +19,11 @@ type Rows = readonly Record<string, unknown>[];
 serviceSuite('finding things', (node) => {
   let owner: Tenant;
   let other: Tenant;
-  let viewer: Person;
   let tenant: Tenant;
   /** Reads as the operator. */
   const read = (path: string) => admin(node, 'GET', path);
   beforeAll(async () => {
     [owner, other] = [await createTenant(node), await createTenant(node)];
-    viewer = await member(node, owner.org, 'viewer');
   });
   // An app of its own for each test.
   beforeEach(async () => {
@@ -80,7 +77,6 @@ serviceSuite('finding things', (node) => {
       for (const text of [id, '8.8', other.app, '%', '_', '\\', "'", '\u{10ffff}']) {
         expect(await search(text)).toEqual(nothing);
       }
-      expect((await viewer.call('GET', `search?org=${other.org}&text=a`)).status).toBe(404);
     });
 
     it('a text that is none is 400 and names the field', async () => {
@@ -100,7 +96,6 @@ serviceSuite('finding things', (node) => {
     expect(apps).toEqual([expect.objectContaining({ ref, name, enabled: true, deliveries: [] })]);
     const single = await read(`webhooks?app=${tenant.app}`);
     expect(apps[0]).toMatchObject(single.body ?? {});
-    expect((await viewer.call('GET', `webhooks/enabled?org=${other.org}`)).status).toBe(404);
     await admin(node, 'POST', 'webhooks/disable', { app: tenant.app });
     const after = await read(`webhooks/enabled?org=${tenant.org}`);
     expect(after.body).toEqual({ apps: [] });
@@ -159,8 +154,6 @@ serviceSuite('finding things', (node) => {
     });
     expect((await told('channel=stable')).status).toBe(404);
     expect((await told('platform=linux&channel=nowhere')).status).toBe(404);
-    const foreign = `decision/told?app=${other.app}&channel=stable&platform=linux`;
-    expect((await viewer.call('GET', foreign)).status).toBe(404);
     const { body: recorded } = await read(`devices?app=${tenant.app}`);
     expect((recorded as { devices: Rows }).devices).toEqual([]);
   });
@@ -172,9 +165,8 @@ serviceSuite('finding things', (node) => {
       ...[ringed('a', 'early'), ringed('b', 'early', { version: '2.0.0' }), ringed('c', 'late')],
       ...[ringed('d', 'early', { channel: 'beta' }), device('e')],
     ]);
-    const publisher = await member(node, tenant.org, 'publisher');
     const count = (targets: unknown, channel = 'stable') =>
-      publisher.call('POST', 'releases/matching', { app: tenant.app, channel, targets });
+      admin(node, 'POST', 'releases/matching', { app: tenant.app, channel, targets });
     expect((await count({ matchLabels: { ring: ['early'] } })).body).toEqual({
       ...{ devices: 4, matching: 2, isEstimate: false },
       examples: expect.toSatisfy((ids: string[]) => ids.toSorted().join() === 'a,b'),
@@ -186,10 +178,6 @@ serviceSuite('finding things', (node) => {
     expect((await count(null)).body).toMatchObject({ devices: 4, matching: 4 });
     expect((await count({ matchLabels: { ring: [] } })).status).toBe(400);
     expect((await count(null, 'nowhere')).status).toBe(404);
-    const foreign = { app: other.app, channel: 'stable', targets: null };
-    expect((await publisher.call('POST', 'releases/matching', foreign)).status).toBe(404);
-    const mine = { app: tenant.app, channel: 'stable', targets: null };
-    expect((await viewer.call('POST', 'releases/matching', mine)).status).toBe(403);
   });
 
   it('the overview tells what is served below a release that not all can have', async () => {

@@ -77,9 +77,9 @@ serviceSuite('a dry run', (node) => {
   });
 
   /** Tries a call whose body names 1.2.0 on `stable` unless told otherwise. */
-  const ask = (method: string, path: string, more: Json, key = tenant) => {
+  const ask = (method: string, path: string, more: Json) => {
     const name = { app: tenant.app, channel: 'stable', version: '1.2.0' };
-    return manage(node, key, method, `${path}?dryRun=true`, { ...name, ...more });
+    return manage(node, tenant, method, `${path}?dryRun=true`, { ...name, ...more });
   };
   const tryOf = async (...args: Parameters<typeof ask>): Promise<Tried> => {
     const { status, body, text } = await ask(...args);
@@ -127,9 +127,9 @@ serviceSuite('a dry run', (node) => {
   });
 
   const EARLY = { channel: 'early', version: '1.0.0' };
-  const promote = (more: Json = {}, key = tenant) => {
+  const promote = (more: Json = {}) => {
     const names = { app: tenant.app, version: '1.2.0', from: 'stable', to: 'early', rollout: 100 };
-    return manage(node, key, 'POST', 'releases/promote?dryRun=true', { ...names, ...more });
+    return manage(node, tenant, 'POST', 'releases/promote?dryRun=true', { ...names, ...more });
   };
 
   it('of a promotion answers the release on the other channel, and what moves (§23.1)', async () => {
@@ -168,13 +168,12 @@ serviceSuite('a dry run', (node) => {
   });
 
   it('is refused as the call would be, with 400, 404, 409 and 422 (§23.2)', async () => {
-    const stranger = await createTenant(node);
     const isThere = 'Version already exists on this app and channel';
     for (const [answer, status, error] of [
       [ask('POST', 'releases', { version: '1.2' }), 409, isThere],
       [ask('POST', 'releases', { version: 'nonsense' }), 400, 'version: Invalid version'],
       [ask('POST', 'releases', { channel: 'nowhere' }), 404, 'Unknown channel'],
-      [ask('POST', 'releases', { version: '3.0.0' }, stranger), 404, 'Unknown app'],
+      [ask('POST', 'releases', { app: 'nobody' }), 404, 'Unknown app'],
       [ask('PATCH', 'releases', { version: '9.0.0', rollout: 5 }), 404, 'Unknown release'],
       [ask('PATCH', 'releases', { rollout: 5 }), 422, /^This release was already offered at 100%/],
       [ask('PATCH', 'releases', { version: '0.5.0', status: 'published' }), 409, /rolled.back/],

@@ -22,7 +22,6 @@ import {
   manage,
   publish,
   report,
-  send,
   type Tenant,
 } from '../support/tenant.ts';
 
@@ -62,7 +61,7 @@ serviceSuite('what a service answers edges', (service) => {
     return verify(null, signed, publicKey, Buffer.from(signature, 'base64url'));
   }
 
-  it('tokens are made, listed and revoked by the operator alone (§29.2)', async () => {
+  it('tokens are made, listed and revoked by the operator (§29.2)', async () => {
     const env = { SLUICE_URL: service.url, ADMIN_TOKEN: 'test-admin-token' };
     const run = (...args: string[]) => runSluiceHere(['edge-token', ...args], env);
     const made = await run('create', '--name', 'west', '--org', tenant.org, '--json');
@@ -78,9 +77,6 @@ serviceSuite('what a service answers edges', (service) => {
     }
     const unknown = await admin(service, 'POST', 'edge-tokens/revoke', { id: 'edt_none' });
     expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown edge token' }]);
-    const headers = { authorization: `Bearer ${tenant.secret}` };
-    const withKey = await send(service, 'GET', '/console/api/edge-tokens', { headers });
-    expect(withKey.status).toBe(401);
   });
 
   it('tokens open what edges ask and nothing else, and nothing else opens that (§29.2)', async () => {

@@ -1,4 +1,5 @@
-// Tests keys that were narrowed to apps, rights or an end (docs/contract.md 25), each call in one table.
+// Tests what a key may call (docs/contract.md 5 and 25), each call in one table: without a key, with one of
+// another organization, and with keys that were narrowed to apps, rights or an end.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { KEY_RIGHTS, type KeyRight } from '../../src/contract/resource.ts';
@@ -15,6 +16,7 @@ import {
   manage,
   publish,
   report,
+  send,
   type Tenant,
 } from '../support/tenant.ts';
 
@@ -92,9 +94,11 @@ serviceSuite('narrowed keys', (node) => {
 
   describe('each call', () => {
     let subject: Subject;
+    let appId: string;
     beforeAll(async () => {
       const app = `${tenant.app}-other`;
-      await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'Other' });
+      const other = { org: tenant.org, ref: app, name: 'Other' };
+      appId = String((await admin(node, 'POST', 'apps', other)).body?.id);
       // A plan for a release that not all devices get yet stays running, and can be held.
       const made = await publish(node, tenant, '1.0.0', { app, rollout: 10 });
       const plan = { app, ...STABLE, version: '1.0.0', steps: STEPS };
@@ -143,13 +147,32 @@ serviceSuite('narrowed keys', (node) => {
       expect(await audited()).toEqual([...made.slice(0, 5), ...before]);
     });
 
-    it('does not see apps that the key was not made for (§25.2)', async () => {
-      const key = await narrowed({ apps: [tenant.app] });
-      for (const [, ...each] of calls(subject)) {
-        const { status, text } = await call(key, each);
-        const told = each.slice(0, 2).join(' ');
-        expect([told, status]).toEqual([told, NAMELESS.test(told) ? 200 : 404]);
-        if (status === 200) expect(text).not.toContain(subject.app);
+    it('does not see apps of another organization, or that the key was not made for, by ref or id (§5.2, §25.2)', async () => {
+      const keys = [await narrowed({ apps: [tenant.app] }), await createTenant(node)];
+      const before = await audited();
+      for (const key of keys) {
+        for (const [, ...each] of [...calls(subject), ...calls({ ...subject, app: appId })]) {
+          const { status, text } = await call(key, each);
+          const told = each.slice(0, 2).join(' ');
+          expect([told, status]).toEqual([told, NAMELESS.test(told) ? 200 : 404]);
+          expect(text).toMatch(
+            status === 404 ? /^{"error":"Unknown (?:app|release|approval|stop)"}$/ : /^{/,
+          );
+          if (status === 200) expect(text).not.toContain(subject.app);
+        }
+      }
+      expect(await audited()).toEqual(before);
+    });
+
+    it('is 401 without a key, before its body is read (§11.7)', async () => {
+      for (const [, method, path, body] of calls(UNKNOWN)) {
+        const answer = await send(
+          node,
+          method,
+          `/api/v1/${path}`,
+          body === undefined ? {} : { body: '{' },
+        );
+        expectError(answer, 401, 'Invalid or revoked API key');
       }
     });
 

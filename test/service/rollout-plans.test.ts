@@ -140,21 +140,14 @@ serviceSuite('rollout plans', (node) => {
     expect((await list()).body).toMatchObject({ releases: [{}, { plan: null }] });
   });
 
-  it('publishers make and steer plans at the console, with a reason; viewers only read, for others there is no app (§27.3)', async () => {
+  it('publishers make and steer plans at the console, with a reason (§27.3)', async () => {
     const tenant = await planless();
-    const [publisher, viewer, stranger] = [
-      await member(node, tenant.org, 'publisher'),
-      await member(node, tenant.org, 'viewer'),
-      await member(node, (await createTenant(node)).org, 'owner'),
-    ];
-    expect((await viewer.call('GET', addressOf(tenant, PLAN))).status).toBe(200);
+    const publisher = await member(node, tenant.org, 'publisher');
     for (const [method, parts, status] of [
       ['POST', { steps: STEPS, reason: 'as agreed' }, 'running'],
       ['PATCH', { action: 'hold', reason: 'odd' }, 'held'],
     ] as const) {
       const body = { ...nameOf(tenant), ...parts };
-      expectError(await viewer.call(method, PLAN, body), 403, 'Your role may not do this');
-      expectError(await stranger.call(method, PLAN, body), 404, 'Unknown app');
       const wrong = { ...body, more: 1 };
       expectError(await admin(node, method, PLAN, wrong), 400, 'more: Unrecognized key');
       const done = await publisher.call(method, PLAN, body);
