@@ -171,11 +171,6 @@ serviceSuite('approvals', (node) => {
     expectError(await control(node, tenant, '9.9.9', { rollout: 50 }), 404, 'Unknown release');
     await control(node, tenant, '1.0.0', { status: 'rolled_back' });
     expectStatus(await control(node, tenant, '1.0.0', { status: 'published' }), 409);
-    const made = await admin(node, 'POST', 'keys', {
-      ...{ org: tenant.org, name: 'reader', may: ['read'] },
-    });
-    const reader = { ...tenant, secret: String(made.body?.secret) };
-    expectStatus(await publish(node, reader, '2.0.0'), 403);
     expect(await listed(tenant)).toEqual([]);
   });
 
@@ -279,22 +274,6 @@ serviceSuite('approvals', (node) => {
     for (const asked of [publishing, again]) expectStatus(await decide(approver, asked), 200);
     const served = await releases(tenant);
     expect(served.map(({ rolloutPct }) => rolloutPct)).toEqual([20, 20, 10]);
-  });
-
-  it('a revoked key and an author who left end their requests at once (§33.7)', async () => {
-    const { tenant, approver } = await furnish();
-    const leaver = await member(node, tenant.org, 'publisher');
-    const body = { app: tenant.app, channel: 'stable', version: '1.0.0', rollout: 60 };
-    const byPerson = expectWaiting(await leaver.call('PATCH', 'releases', body));
-    await admin(node, 'DELETE', 'members', { org: tenant.org, account: leaver.accountId });
-    const byKey = expectWaiting(await control(node, tenant, '1.0.0', { rollout: 70 }));
-    await admin(node, 'POST', `keys/${tenant.keyId}/revoke`, {});
-    for (const id of [byPerson, byKey]) {
-      const { body } = await approver.call('GET', `approvals/${id}`);
-      expect(body?.approval).toMatchObject({ status: 'expired', decidedBy: null });
-      expectError(await decide(approver, id), 409, 'This request has expired');
-    }
-    expect(await auditOf(node, tenant, 'action=approval.expire')).toHaveLength(2);
   });
 
   it('an idempotency key answers the same approval with its present status (§33.8)', async () => {

@@ -123,17 +123,28 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expect(gone).toEqual(fail('unknownApproval'));
   });
 
-  test('an author who may no longer publish ends a request, and the key that has expired (§33.7)', async () => {
-    const [author, approver] = [await person(), await person()];
-    const request = await ask(author, '1.0.0');
+  test('an author who has left or may not publish ends a request, and a key that is revoked or has expired (§33.7)', async () => {
+    const [leaver, lowered, approver] = [await person(), await person(), await person()];
+    const [revoked, expired] = [await keyOf(ledger, tenant), await keyOf(ledger, tenant)];
+    const requests: StoredApproval[] = [];
+    for (const author of [leaver, lowered, revoked, expired]) {
+      requests.push(await ask(author, '1.0.0'));
+    }
+    const { organizationId } = tenant;
+    expectValue(await ledger.changeMember(organizationId, leaver.accountId, undefined, OPERATOR));
+    expectValue(await ledger.revokeKey(revoked.id, OPERATOR));
+    // What nobody does to the record is stored by the sweep.
+    const stored = (await readAudit(ledger, tenant)).map(({ action }) => action);
+    expect(stored.filter((action) => action === 'approval.expire')).toHaveLength(2);
     await database.query(`UPDATE memberships SET role = 'viewer' WHERE account_id = $1`, [
-      author.accountId,
+      lowered.accountId,
     ]);
-    expect(await present(request)).toMatchObject({ status: 'expired' });
-    const key = await keyOf(ledger, tenant);
-    const byKey = await ask(key, '2.0.0');
-    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [key.id]);
-    expect(await approve(approver, byKey, '2.0.0')).toMatchObject({ failure: 'approvalDecided' });
+    await database.query('UPDATE api_keys SET expires_at = now() WHERE id = $1', [expired.id]);
+    for (const request of requests) {
+      expect(await present(request)).toMatchObject({ status: 'expired', decidedBy: null });
+      const refused = await approve(approver, request, '1.0.0');
+      expect(refused).toEqual(fail('approvalDecided', 'This request has expired'));
+    }
   });
 
   test('so many requests wait on a channel, and no more (§33.8)', async () => {
