@@ -69,21 +69,11 @@ serviceSuite('the console', (node) => {
       // The page has headings of its own above them.
       ...{ notes, notesHtml: '<h3>New</h3>\n<p>&lt;b&gt;bold&lt;/b&gt;</p>' },
     });
-    for (let count = 0; ; count++) {
-      const { status } = await check(node, tenant, '1.0.0', { device: `offer-${count}` });
-      if (status === 200) break;
-    }
-    const lowered = await steer(version, { rollout: 10 });
-    expectError(lowered, 422, expect.stringContaining('already offered at 40%'));
     const raised = await steer(version, { rollout: 60 });
     expect(raised.body).toMatchObject({ release: { version, rolloutPct: 60 } });
     const actor = `account:${publisher.email}`;
-    expect((await read(one)).history).toMatchObject([
-      ...[
-        { actor, action: 'release.serve' },
-        { actor, action: 'release.publish' },
-      ],
-    ]);
+    const deeds = ['release.serve', 'release.publish'].map((action) => ({ actor, action }));
+    expect((await read(one)).history).toMatchObject(deeds);
     expect((await steer(version, { status: 'rolled_back' })).status).toBe(200);
     const back = await steer(version, { status: 'published' });
     expectError(back, 409, 'A rolled-back release cannot be re-served');
@@ -120,8 +110,6 @@ serviceSuite('the console', (node) => {
     const withdrawn = await withdraw({ reason: 'wrong file' });
     expect([withdrawn.status, withdrawn.body]).toEqual([200, { release: name }]);
     expect((await withdraw({})).status).toBe(404);
-    expect((await check(node, tenant, '0.9.0')).status).toBe(200);
-    expect((await withdraw({ channel: 'stable' })).status).toBe(409);
     expect(await auditOf(node, tenant, 'limit=2')).toMatchObject([
       {
         ...{ action: 'release.withdraw', reason: 'wrong file', after: null },

@@ -179,27 +179,4 @@ serviceSuite('finding things', (node) => {
     expect((await count({ matchLabels: { ring: [] } })).status).toBe(400);
     expect((await count(null, 'nowhere')).status).toBe(404);
   });
-
-  it('the overview tells what is served below a release that not all can have', async () => {
-    // An empty targeting is as none.
-    await publish(node, tenant, '1.0.0', { targets: {} });
-    await publish(node, tenant, '1.1.0', { targets: { matchLabels: { ring: ['a'] } } });
-    await publish(node, tenant, '1.2.0', { artifacts: [] });
-    await publish(node, tenant, '1.3.0');
-    await control(node, tenant, '1.3.0', { status: 'rolled_back' });
-    const { body } = await read(`apps?org=${tenant.org}`);
-    const { apps } = body as { apps: { ref: string; channels: Rows }[] };
-    const app = apps.find(({ ref }) => ref === tenant.app);
-    expect(app?.channels.find(({ name }) => name === 'stable')).toMatchObject({
-      standing: { serving: [{ version: '1.1.0', isTargeted: true }, { version: '1.0.0' }] },
-      newest: {
-        version: '1.3.0',
-        standing: { state: 'rolled back', change: { at: expect.any(String) } },
-      },
-    });
-    expect(app?.channels.find(({ name }) => name === 'beta')).toMatchObject({
-      standing: { serving: [], rolling: [] },
-      newest: null,
-    });
-  });
 });

@@ -31,7 +31,7 @@ serviceSuite('an invitation', (node) => {
   const accept = (person: Person, token: string, password = PASSWORD) =>
     person.call('POST', 'invitation', { token, name: 'Invited', password });
 
-  it('tells its holder what it is for, makes an account, signs in, and works once, of many at once', async () => {
+  it('tells its holder what it is for, makes an account, signs in, and works once', async () => {
     const email = newEmail();
     const { url, token } = await invite(email.toUpperCase());
     expect(url).toBe(`${node.url}/console/invitation/${token}`);
@@ -39,15 +39,16 @@ serviceSuite('an invitation', (node) => {
     expect(shown.body).toEqual({
       ...{ organization: { id: org, name: 'Größe & Söhne' }, role: 'publisher', email },
     });
-    const people = Array.from({ length: 4 }, () => new Person(node, email));
-    const answers = await Promise.all(people.map((person) => accept(person, token)));
-    const index = answers.findIndex(({ status }) => status === 201);
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    expect(answers[index]?.body).toMatchObject({
-      ...{ state: 'signedIn', account: { email, name: 'Invited' } },
-      memberships: [{ organization: { id: org }, role: 'publisher' }],
-    });
-    expect((await people[index]?.call('GET', `apps?org=${org}`))?.status).toBe(200);
+    const person = new Person(node, email);
+    const accepted = await accept(person, token);
+    expect([accepted.status, accepted.body]).toMatchObject([
+      201,
+      {
+        ...{ state: 'signedIn', account: { email, name: 'Invited' } },
+        memberships: [{ organization: { id: org }, role: 'publisher' }],
+      },
+    ]);
+    expect((await person.call('GET', `apps?org=${org}`)).status).toBe(200);
     expect((await new Person(node, email).signIn()).status).toBe(200);
     const { body } = await owner.call('GET', `members?org=${org}`);
     const members = body?.members as { account: { email: string } }[];

