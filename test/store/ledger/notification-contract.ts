@@ -20,15 +20,12 @@ import {
   readAudit,
   SEAL,
   serve,
-  type TestTenant,
   UNKNOWN_NAMES,
   unique,
 } from './ledger-fixture.ts';
 import { join } from './people-fixture.ts';
 import { nameOf, type Place, planHands } from './plan-hands.ts';
 import type { LedgerUnderTest } from './test-database.ts';
-
-const ALL = { channel: undefined };
 
 type StoredEvent = {
   readonly id: string;
@@ -55,12 +52,15 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
   async function furnish(channels?: readonly string[]) {
     const tenant = await createTenant(ledger, channels);
-    return { tenant, destination: await listen(ledger, tenant) };
+    const { organizationId } = tenant;
+    const place: Place = { tenant, id: '', scope: organizationId, name: nameOf(tenant) };
+    const by = { scope: organizationId, actor: PUBLISHER };
+    return { tenant, organizationId, destination: await listen(ledger, tenant), by, place };
   }
 
   test('a stop of very many releases is one event, and so is its end (§30.1)', async () => {
-    const { tenant, destination } = await furnish();
-    const { organizationId, app, appId } = tenant;
+    const { tenant, destination, by } = await furnish();
+    const { app, appId } = tenant;
     await database.query(
       `INSERT INTO releases
          (id, channel_id, version, canonical_version, notes, status, rollout_pct, source)
@@ -68,7 +68,6 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
        FROM channels, generate_series(0, $2::int) AS n WHERE app_id = $1 AND name = 'stable'`,
       [appId, LIMIT.stopEventsMax],
     );
-    const by = { scope: organizationId, actor: PUBLISHER };
     const input = { app, channel: 'stable' };
     const stopped = await ledger.stopReleases({ ...by, input, reason: 'It burns' });
     const stop = expectValue(stopped).value;
@@ -84,7 +83,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   test('destinations that are added at once are no more than there may be (§30.4)', async () => {
-    const { tenant, destination } = await furnish();
+    const { organizationId, destination } = await furnish();
     await database.query(
       `INSERT INTO notification_destinations
          (id, organization_id, name, kind, url, is_enabled, created_by)
@@ -92,7 +91,6 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
        FROM notification_destinations, generate_series(3, $2::int) AS n WHERE id = $1`,
       [destination.id, LIMIT.destinationsMax],
     );
-    const { organizationId } = tenant;
     const asked = { ...destination, organizationId, events: null, apps: null };
     const add = () => ledger.createDestination(asked, SEAL, OPERATOR);
     const added = await Promise.all([add(), add(), add(), add()]);
@@ -100,8 +98,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   test('events that are written in parts keep their order (§30.3)', async () => {
-    const { tenant, destination } = await furnish();
-    const { organizationId } = tenant;
+    const { organizationId, destination } = await furnish();
     const events = Array.from({ length: 250 }, (_, at) => {
       const key = { id: `key_${at}`, name: 'ci', prefix: 'p' };
       return { type: 'key.revoked', facts: { key } } as const;
@@ -117,9 +114,8 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   const LIVE = { status: 'published' } as const;
 
   test('what becomes of releases is told once, by every call that does it, with where, what, who and why (§30.1, §30.2)', async () => {
-    const { tenant, destination } = await furnish(['stable', 'beta']);
-    const { organizationId: scope, app } = tenant;
-    const by = { scope, actor: PUBLISHER };
+    const { tenant, destination, by } = await furnish(['stable', 'beta']);
+    const { app } = tenant;
     await publish(ledger, tenant, '1.0.0', { ...PAUSED, rolloutPct: 5 });
     await serve(ledger, tenant, '1.0.0', { ...LIVE, rollout: 10 });
     const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
@@ -127,7 +123,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     await ledger.controlServing({ ...by, ...raise });
     await serve(ledger, tenant, '1.0.0', { rollout: 15 });
     for (const change of [PAUSED, PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
-    const stop = await ledger.stopReleases({ ...by, input: { app, ...ALL } });
+    const stop = await ledger.stopReleases({ ...by, input: { app, channel: undefined } });
     await ledger.resumeStop({ ...by, input: { stop: expectValue(stop).value.id } });
     const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
     const place = { app, from: 'stable', to: 'beta', canonicalVersion: '1.0.0' };
@@ -150,26 +146,19 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   describe('events of a plan', () => {
-    const placeOf = (tenant: TestTenant): Place => ({
-      ...{ tenant, id: '', scope: tenant.organizationId, name: nameOf(tenant) },
-    });
-    const driven = async (tenant: TestTenant) => {
-      const place = placeOf(tenant);
-      return (await drive({ ...place, ...(await read(place)) })).id;
-    };
+    const driven = async (place: Place) => (await drive({ ...place, ...(await read(place)) })).id;
 
     test("from its start to its end, and a person's pause and what it holds (§30.1)", async () => {
-      const { tenant, destination } = await furnish();
+      const { tenant, destination, place } = await furnish();
       await publish(ledger, tenant, '1.0.0', { rolloutPct: 0 });
-      const place = placeOf(tenant);
       expectValue(await create(place, '10:60 20:0'));
-      const id = await driven(tenant);
+      const id = await driven(place);
       for (let step = 0; step < 2; step++) {
         await pass(61);
-        await driven(tenant);
+        await driven(place);
       }
       expectValue(await create(place, '50:60'));
-      await driven(tenant);
+      await driven(place);
       for (const change of [PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
       for (const action of ['resume', 'hold', 'cancel'] as const) {
         expectValue(await steer(place, action, 'because'));
@@ -189,13 +178,13 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     });
 
     test('a wait is told once, and its end in a hold (§30.1)', async () => {
-      const { tenant, destination } = await furnish();
+      const { tenant, destination, place } = await furnish();
       const guards = { ...USUAL_GUARDS, failedPercent: 1 };
       const plan = definition('10:60 100:0', { guards, patienceMinutes: 10 });
       await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan });
       for (const minutes of [0, 61, 0, 11]) {
         await pass(minutes);
-        await driven(tenant);
+        await driven(place);
       }
       const told = await toldTo(destination);
       expect(told.map(({ type }) => type)).toEqual([
@@ -205,10 +194,10 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     });
 
     test('a plan begins and ends with its release (§30.1)', async () => {
-      const { tenant, destination } = await furnish();
+      const { tenant, destination, place } = await furnish();
       await publish(ledger, tenant, '1.0.0', { ...PAUSED, plan: definition('10:60') });
       await serve(ledger, tenant, '1.0.0', LIVE);
-      await driven(tenant);
+      await driven(place);
       await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' });
       expect(await typesTo(destination)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'release.rolled_back'],
@@ -219,8 +208,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
   describe('events of an organization', () => {
     test('keys and members are told, with their names (§30.1)', async () => {
-      const { tenant, destination } = await furnish();
-      const { organizationId } = tenant;
+      const { tenant, organizationId, destination } = await furnish();
       const prefix = unique('prefix');
       const key = { organizationId, name: 'CI', prefix, secretHash: 'hash' };
       const { id } = expectValue(await ledger.createKey(key, OPERATOR));
@@ -244,9 +232,8 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     });
 
     test('an edge that asks with a revoked token is told once, to all if it may serve all (§30.1)', async () => {
-      const { tenant, destination } = await furnish();
+      const { organizationId, destination } = await furnish();
       const other = await furnish();
-      const { organizationId } = tenant;
       const token = async (scope: string | null) => {
         const prefix = unique('edge');
         const named = { organizationId: scope, name: 'west', prefix, secretHash: 'hash' };
@@ -289,10 +276,8 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     });
 
     test('a refusal and a dry run tell nothing (§30.3)', async () => {
-      const { tenant, destination } = await furnish();
-      const { organizationId } = tenant;
+      const { tenant, organizationId, destination, by } = await furnish();
       await publish(ledger, tenant, '1.0.0');
-      const by = { scope: organizationId, actor: PUBLISHER };
       const again = await ledger.publishRelease({ ...by, input: newRelease(tenant, '1.0.0') });
       expect(again).toMatchObject({ failure: 'versionExists' });
       const input = newRelease(tenant, '2.0.0');
@@ -495,13 +480,12 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   test('a key that is revoked while it publishes deadlocks with nothing (§30.3)', async () => {
-    const { tenant, destination } = await furnish();
-    const { organizationId } = tenant;
+    const { tenant, destination, by } = await furnish();
     for (let round = 0; round < 10; round++) {
       const actor = await keyOf(ledger, tenant);
       const input = newRelease(tenant, `1.0.${round}`);
       const [published, revoked] = await Promise.all([
-        ledger.publishRelease({ scope: organizationId, input, actor }),
+        ledger.publishRelease({ ...by, input, actor }),
         ledger.revokeKey(actor.id, OPERATOR),
       ]);
       expectValue(revoked);
