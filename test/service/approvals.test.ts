@@ -255,7 +255,7 @@ serviceSuite('approvals', (node) => {
       ...{ status: 'failed', result: { error: words } },
     });
     expect(await releases(tenant)).toMatchObject([{ status: 'paused', rolloutPct: 10 }]);
-    const [entry] = await auditOf(node, tenant, 'limit=1');
+    const [entry] = await auditOf(node, tenant, 'limit=1&action=approval');
     expect(entry).toMatchObject({ action: 'approval.fail', after: { why: words } });
 
     await publish(node, tenant, '3.0.0', { channel: 'beta' });

@@ -110,7 +110,7 @@ serviceSuite('the console', (node) => {
     const withdrawn = await withdraw({ reason: 'wrong file' });
     expect([withdrawn.status, withdrawn.body]).toEqual([200, { release: name }]);
     expect((await withdraw({})).status).toBe(404);
-    expect(await auditOf(node, tenant, 'limit=2')).toMatchObject([
+    expect(await auditOf(node, tenant, 'limit=2&action=release')).toMatchObject([
       {
         ...{ action: 'release.withdraw', reason: 'wrong file', after: null },
         before: { notes: expect.any(String), artifacts: [{ url: expect.stringMatching(/^http/) }] },

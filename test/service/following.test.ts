@@ -114,7 +114,7 @@ deviceSuite('a channel that follows another one', (node) => {
     expect(await offered(made, '1.0.0')).toMatchObject({ version: '1.1.0' });
     await setChannel(made, 'beta', { follows: null });
     expect(await offered(made, '1.0.0')).toBeUndefined();
-    const audit = await admin(node, 'GET', `audit?org=${made.org}&limit=1`);
+    const audit = await admin(node, 'GET', `audit?org=${made.org}&limit=1&action=channel`);
     expect(audit.body?.entries).toMatchObject([
       { action: 'channel.update', before: { follows: 'stable' }, after: { follows: null } },
     ]);

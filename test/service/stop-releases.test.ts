@@ -40,7 +40,7 @@ serviceSuite('stops', (node) => {
     const made = { id: expect.stringMatching(/^stp_/), releases };
     expect(stopped).toMatchObject({ status: 200, body: { stop: made } });
     const { id } = (stopped.body?.stop ?? {}) as Json;
-    const entries = await auditOf(node, tenant, 'limit=2');
+    const entries = await auditOf(node, tenant, 'limit=2&action=release');
     expect(entries.map(({ after, reason }) => [(after as Json).stop, reason])).toEqual([
       [id, 'they crash'],
       [id, 'they crash'],
