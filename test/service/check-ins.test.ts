@@ -15,7 +15,6 @@ import {
   check,
   createTenant,
   devicesOf,
-  publish,
   report,
   type Tenant,
 } from '../support/tenant.ts';
@@ -94,18 +93,6 @@ describeOnBackends('check-ins', (backend) => {
     });
     expect(Date.parse(String(device?.lastSeen))).toBeGreaterThanOrEqual(before);
     expect(Date.parse(String(device?.lastSeen))).toBeLessThanOrEqual(Date.now());
-  });
-
-  it('answers 200 and 204 alike; the last offer is told and is not forgotten (§4.7.6)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '2.0.0');
-    await checkIn(tenant, 'offered', '1.0.0');
-    await checkIn(tenant, 'up-to-date', '2.0.0');
-    const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
-    expect(await deviceOf(tenant, 'offered')).toMatchObject({ lastOffered });
-    expect(await deviceOf(tenant, 'up-to-date')).toMatchObject({ lastOffered: null });
-    await checkIn(tenant, 'offered', '2.0.0');
-    expect(await deviceOf(tenant, 'offered')).toMatchObject({ version: '2.0.0', lastOffered });
   });
 
   it('the newest version wins, and is counted in the views and in the history (§4.7.6)', async () => {
