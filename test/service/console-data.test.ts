@@ -10,6 +10,7 @@ import {
   ARTIFACT,
   admin,
   check,
+  control,
   createTenant,
   manage,
   publish,
@@ -216,31 +217,20 @@ serviceSuite('the console', (node) => {
       ],
       current: { version: '0.9.0', status: null },
     });
-    // The rollout of an offered release could not be lowered any more.
-    const lowered = { app: mine.app, channel: 'stable', version: '1.0.0', rollout: 1 };
-    expect((await admin(node, 'PATCH', 'releases', lowered)).status).toBe(200);
-    const real = await check(node, mine, '0.9.0', { device: device.deviceId });
-    const { body } = await decide(id);
-    expect(body?.offer === null).toBe(real.status === 204);
     const beta = (await decide(`${id}&channel=beta`)).body;
     expect([beta?.reason, beta?.candidates]).toEqual(['up-to-date', []]);
     expectError(await decide('deviceId=nobody'), 404, 'Unknown device');
     expectError(await decide(`${id}&channel=nowhere`), 404, 'Unknown channel');
     await publish(node, mine, '2.0.0');
-    for (const [version, change] of [
-      ['1.0.0', { rollout: 100 }],
-      ['2.0.0', { status: 'rolled_back' }],
-    ] as const) {
-      await admin(node, 'PATCH', 'releases', {
-        ...lowered,
-        rollout: undefined,
-        version,
-        ...change,
-      });
-    }
+    await control(node, mine, '2.0.0', { status: 'rolled_back' });
     expect((await decide('deviceId=back')).body).toMatchObject({
       offer: { version: '1.0.0', allowDowngrade: true },
       current: { version: '2.0.0', status: 'rolled_back' },
     });
+    // The rollout of an offered release could not be lowered any more.
+    expect((await control(node, mine, '1.0.0', { rollout: 1 })).status).toBe(200);
+    const real = await check(node, mine, '0.9.0', { device: device.deviceId });
+    const { body } = await decide(id);
+    expect(body?.offer === null).toBe(real.status === 204);
   });
 });
