@@ -14,3 +14,18 @@ export async function freePort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
+
+const ATTEMPTS = 5;
+
+/** Starts a server on a free port, and on another one when a program has taken that meanwhile. */
+export async function onFreePort<Server>(start: (port: number) => Promise<Server>) {
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    try {
+      return { port, server: await start(port) };
+    } catch (error) {
+      const isTaken = String(error).includes('Address already in use');
+      if (!isTaken || attempt === ATTEMPTS) throw error;
+    }
+  }
+}

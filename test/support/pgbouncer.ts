@@ -1,13 +1,13 @@
 // Starts a real PgBouncer for one test, in transaction mode and otherwise with the settings that it has when
 // nobody sets any: it refuses what a session would have to keep.
 
-import { chownSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
 import { runOn } from './run-on.ts';
-import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
-import { findSystemAccount } from './system-account.ts';
+import { removeFolder, startProcess, waitUntilUp } from './server-process.ts';
+import { findSystemAccount, folderOf } from './system-account.ts';
 
 export type PgBouncer = {
   readonly port: number;
@@ -33,10 +33,8 @@ export function findPgBouncer(): string | undefined {
 export async function startPgBouncer(postgresPort: number): Promise<PgBouncer> {
   const binary = findPgBouncer();
   if (binary === undefined) throw new Error('No pgbouncer found');
-  const folder = temporaryFolder('sluice-pgbouncer-');
   const account = findSystemAccount();
-  const { uid, gid } = account;
-  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  const folder = folderOf(account, 'sluice-pgbouncer-');
   const port = await freePort();
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(join(folder, 'userlist.txt'), `"${USER}" ""\n`);
@@ -49,12 +47,7 @@ export async function startPgBouncer(postgresPort: number): Promise<PgBouncer> {
   };
   const console = through(`postgres://${USER}@127.0.0.1/pgbouncer`);
   const show = (command: string) => runOn(console, command);
-  const isAnswering = () =>
-    show('SHOW VERSION').then(
-      () => true,
-      () => false,
-    );
-  await waitUntilUp(server, isAnswering);
+  await waitUntilUp(server, () => show('SHOW VERSION'));
   return {
     port,
     through,

@@ -1,21 +1,15 @@
 // Starts a real PostgreSQL for one test, on a free loopback port, which the test may kill and freeze.
 
 import { execFile, execFileSync } from 'node:child_process';
-import { chownSync, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
+import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
-import { freePort } from './free-port.ts';
+import { onFreePort } from './free-port.ts';
 import { runOn } from './run-on.ts';
-import {
-  removeFolder,
-  type ServerProcess,
-  startProcess,
-  temporaryFolder,
-  waitUntilUp,
-} from './server-process.ts';
-import { findSystemAccount, type SystemAccount } from './system-account.ts';
+import { removeFolder, type ServerProcess, startProcess, waitUntilUp } from './server-process.ts';
+import { findSystemAccount, folderOf, type SystemAccount } from './system-account.ts';
 
 export type PostgresServer = {
   /** URL of the database `postgres`, as superuser without a password. */
@@ -44,21 +38,16 @@ export type StandbyServer = PostgresServer & {
   promote(): Promise<void>;
 };
 
-export type PostgresServerOptions = {
-  /** Whether committed data survive a crash of the machine, for tests of durability. Default false. */
-  readonly fsync?: boolean;
-};
-
 type Installation = {
   readonly binary: string;
   readonly folder: string;
   readonly account: SystemAccount;
+  /** Whether committed data survive a crash of the machine, for tests of durability. */
   readonly fsync: boolean;
 };
 
 const CONNECTION_COUNT_MAX = 200;
 const START_TIMEOUT_MS = 90_000;
-const START_ATTEMPTS = 5;
 const INSTALLED_UNDER = '/usr/lib/postgresql';
 
 /** The `postgres` binary that has its `initdb` beside it, when there is one. */
@@ -74,19 +63,27 @@ export function findPostgres(): string | undefined {
 }
 
 /** Makes a fresh cluster of databases, starts it and waits until it answers. */
-export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({ fsync = false } = {}): Promise<PostgresServer> {
   const binary = findPostgres();
   if (binary === undefined) throw new Error('No postgres with initdb found');
-  const folder = temporaryFolder('sluice-postgres-');
-  const installation = {
-    binary,
-    folder,
-    account: findSystemAccount(),
-    fsync: options.fsync ?? false,
-  };
+  const account = findSystemAccount();
+  const args = ['-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-instructions'];
+  return startMade('initdb', args, {
+    ...{ binary, folder: folderOf(account, 'sluice-postgres-'), account, fsync },
+  });
+}
+
+/** Makes the data of a server with another program of PostgreSQL, and starts it on them. */
+async function startMade(
+  program: string,
+  args: readonly string[],
+  installation: Installation,
+): Promise<PostgresServer> {
+  const { binary, folder, account } = installation;
+  const made = ['-D', join(folder, 'data'), '--no-sync', ...args];
   try {
-    await initialize(installation);
-    const { port, server } = await startOnFreePort(installation);
+    await promisify(execFile)(join(dirname(binary), program), made, { ...account, cwd: folder });
+    const { port, server } = await onFreePort((free) => startOn(free, installation));
     return controlPostgres(installation, port, server);
   } catch (error) {
     removeFolder(folder);
@@ -133,37 +130,13 @@ function controlPostgres(
   };
 }
 
-async function startStandby(
-  { binary, account, fsync }: Installation,
-  primaryPort: number,
-): Promise<StandbyServer> {
-  const folder = temporaryFolder('sluice-standby-');
-  const installation = { binary, folder, account, fsync };
-  try {
-    await copyServer(installation, primaryPort);
-    const { port, server } = await startOnFreePort(installation);
-    return { ...controlPostgres(installation, port, server), ...controlStandby(port, primaryPort) };
-  } catch (error) {
-    removeFolder(folder);
-    throw error;
-  }
-}
-
-/** Copies a running server with the settings that make the copy follow it. */
-async function copyServer(
-  { binary, folder, account }: Installation,
-  primaryPort: number,
-): Promise<void> {
-  if (account.uid !== undefined && account.gid !== undefined) {
-    chownSync(folder, account.uid, account.gid);
-  }
+/** Starts a copy of a running server, with the settings that make the copy follow it. */
+async function startStandby(of: Installation, primaryPort: number): Promise<StandbyServer> {
+  const folder = folderOf(of.account, 'sluice-standby-');
   const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
-  const kind = ['-X', 'stream', '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
-  const program = join(dirname(binary), 'pg_basebackup');
-  await promisify(execFile)(program, ['-D', join(folder, 'data'), ...source, ...kind], {
-    ...account,
-    cwd: folder,
-  });
+  const kind = ['-X', 'stream', '--write-recovery-conf', '--checkpoint=fast'];
+  const server = await startMade('pg_basebackup', [...source, ...kind], { ...of, folder });
+  return { ...server, ...controlStandby(server.port, primaryPort) };
 }
 
 function controlStandby(
@@ -189,40 +162,14 @@ function controlStandby(
   };
 }
 
-async function untilTrueOn(port: number, query: string): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while ((await runOn<{ isTrue: boolean | null }>(urlOf(port), query))[0]?.isTrue !== true) {
-    if (Date.now() > deadline) throw new Error(`Not true within ${START_TIMEOUT_MS} ms: ${query}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function untilTrueOn(port: number, query: string): Promise<void> {
+  const isTrue = async () =>
+    (await runOn<{ isTrue: boolean | null }>(urlOf(port), query))[0]?.isTrue;
+  return eventually(query, async () => (await isTrue()) === true, START_TIMEOUT_MS);
 }
 
 function urlOf(port: number): string {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
-}
-
-async function initialize({ binary, folder, account }: Installation): Promise<void> {
-  if (account.uid !== undefined && account.gid !== undefined) {
-    chownSync(folder, account.uid, account.gid);
-  }
-  const args = ['-D', join(folder, 'data'), '-A', 'trust', '-U', 'postgres'];
-  const lean = ['-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'];
-  await promisify(execFile)(join(dirname(binary), 'initdb'), [...args, ...lean], {
-    ...account,
-    cwd: folder,
-  });
-}
-
-async function startOnFreePort(installation: Installation) {
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    try {
-      return { port, server: await startOn(port, installation) };
-    } catch (error) {
-      const isTaken = String(error).includes('Address already in use');
-      if (!isTaken || attempt === START_ATTEMPTS) throw error;
-    }
-  }
 }
 
 async function startOn(port: number, { binary, folder, account, fsync }: Installation) {
@@ -237,21 +184,8 @@ async function startOn(port: number, { binary, folder, account, fsync }: Install
   ];
   const args = ['-D', join(folder, 'data'), ...settings.flatMap((setting) => ['-c', setting])];
   const server = await startProcess(binary, args, { ...account, cwd: folder });
-  await waitUntilUp(server, () => isAnswering(port));
+  await waitUntilUp(server, () => runOn(urlOf(port), 'SELECT 1'));
   return server;
-}
-
-async function isAnswering(port: number): Promise<boolean> {
-  const client = new pg.Client({ connectionString: urlOf(port), connectionTimeoutMillis: 1000 });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.end().catch(() => {});
-  }
 }
 
 /** The backends and helpers of a postmaster, which are its direct children. */
@@ -273,10 +207,9 @@ function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /** Orphans are reaped by another process, a moment after they end; a zombie no longer holds anything. */
-async function untilGone(pids: readonly number[]): Promise<void> {
-  while (pids.some((pid) => signalIfAlive(pid, 0) && !isZombie(pid))) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+function untilGone(pids: readonly number[]): Promise<void> {
+  const isGone = (pid: number) => !signalIfAlive(pid, 0) || isZombie(pid);
+  return eventually('the backends are gone', () => pids.every(isGone));
 }
 
 function isZombie(pid: number): boolean {

@@ -45,14 +45,13 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
   const started = await Promise.all(
     Array.from({ length: SENTINEL_COUNT }, () => startSentinel(primary.port)),
   );
-  const ask = (port: number, ...args: string[]) => askSentinel(port, args);
   const [first] = started;
   if (first === undefined) throw new Error('No Sentinel was started');
   for (const { port } of started) {
     await eventually(
       'the Sentinel knows all',
       async () => {
-        const [state] = (await ask(port, 'masters')) as string[][];
+        const [state] = (await askSentinel(port, 'masters')) as string[][];
         const field = (name: string) => state?.[state.indexOf(name) + 1];
         const others = String(SENTINEL_COUNT - 1);
         return field('num-slaves') === '1' && field('num-other-sentinels') === others;
@@ -66,12 +65,16 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     url: `redis+sentinel://:${password}@${hosts}/${NAME}?sentinel_password=${SENTINEL_PASSWORD}`,
     sentinels: started.map(({ server }) => server),
     primary: { ...primary, url: `redis://:${password}@127.0.0.1:${primary.port}` },
-    failOver: async () => void (await ask(first.port, 'failover', NAME)),
+    failOver: async () => void (await askSentinel(first.port, 'failover', NAME)),
     untilPromoted: () =>
       eventually(
         'the replica is the primary',
         async () => {
-          const [, port] = (await ask(first.port, 'get-master-addr-by-name', NAME)) as string[];
+          const [, port] = (await askSentinel(
+            first.port,
+            'get-master-addr-by-name',
+            NAME,
+          )) as string[];
           return Number(port) === replica.port;
         },
         PROMOTION_TIMEOUT_MS,
@@ -107,16 +110,11 @@ async function startSentinel(primaryPort: number) {
   ];
   writeFileSync(file, `${settings.join('\n')}\n`);
   const server = await startProcess(binary, [file, '--sentinel'], { cwd: folder });
-  const isAnswering = () =>
-    askSentinel(port, ['masters']).then(
-      () => true,
-      () => false,
-    );
-  await waitUntilUp(server, isAnswering);
+  await waitUntilUp(server, () => askSentinel(port, 'masters'));
   return { port, server, folder };
 }
 
-async function askSentinel(port: number, args: readonly string[]): Promise<unknown> {
+async function askSentinel(port: number, ...args: readonly string[]): Promise<unknown> {
   const redis = new Redis({
     port,
     host: '127.0.0.1',

@@ -2,14 +2,8 @@
 
 import { connect } from 'node:net';
 import { findBinary } from './find-binary.ts';
-import { freePort } from './free-port.ts';
-import {
-  removeFolder,
-  type ServerProcess,
-  startProcess,
-  temporaryFolder,
-  waitUntilUp,
-} from './server-process.ts';
+import { onFreePort } from './free-port.ts';
+import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
 
 export type RedisServer = {
   readonly url: string;
@@ -25,76 +19,54 @@ export type RedisServer = {
   restart(): Promise<void>;
 };
 
-export type RedisServerOptions = {
-  /** More arguments for `redis-server`, such as `['--requirepass', 'secret']`. */
-  readonly args?: readonly string[];
-};
-
-const START_ATTEMPTS = 5;
-
 /** The `redis-server` binary, when there is one. */
 export function findRedis(): string | undefined {
   return findBinary('redis-server');
 }
 
-/** Starts a Redis that keeps nothing on disk (unless `args` say so) and waits until it answers. */
-export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+/**
+ * Starts a Redis that keeps nothing on disk and waits until it answers; `args` are more arguments for it, such
+ * as `['--requirepass', 'secret']`.
+ */
+export async function startRedis({
+  args = [],
+}: {
+  readonly args?: readonly string[];
+} = {}): Promise<RedisServer> {
   const binary = findRedis();
   if (binary === undefined) throw new Error('No redis-server in PATH');
   const folder = temporaryFolder('sluice-redis-');
   try {
-    const { port, server } = await startOnFreePort(binary, folder, options.args ?? []);
-    return controlRedis(binary, folder, port, options.args ?? [], server);
+    const start = async (port: number) => {
+      const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+      const none = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+      const server = await startProcess(binary, [...own, ...none, ...args], { cwd: folder });
+      await waitUntilUp(server, () => isAnswering(port));
+      return server;
+    };
+    const started = await onFreePort(start);
+    const { port } = started;
+    let { server } = started;
+    return {
+      url: `redis://127.0.0.1:${port}`,
+      port,
+      async stop() {
+        // Nothing that matters is on its disk, so there is no need to wait for an orderly end.
+        await server.end('SIGKILL');
+        removeFolder(folder);
+      },
+      kill: () => server.end('SIGKILL'),
+      pause: () => void process.kill(server.pid, 'SIGSTOP'),
+      resume: () => void process.kill(server.pid, 'SIGCONT'),
+      async restart() {
+        await server.end('SIGTERM');
+        server = await start(port);
+      },
+    };
   } catch (error) {
     removeFolder(folder);
     throw error;
   }
-}
-
-function controlRedis(
-  binary: string,
-  folder: string,
-  port: number,
-  args: readonly string[],
-  started: ServerProcess,
-): RedisServer {
-  let server = started;
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    port,
-    async stop() {
-      // Nothing that matters is on its disk, so there is no need to wait for an orderly end.
-      await server.end('SIGKILL');
-      removeFolder(folder);
-    },
-    kill: () => server.end('SIGKILL'),
-    pause: () => void process.kill(server.pid, 'SIGSTOP'),
-    resume: () => void process.kill(server.pid, 'SIGCONT'),
-    async restart() {
-      await server.end('SIGTERM');
-      server = await startOn(port, binary, folder, args);
-    },
-  };
-}
-
-async function startOnFreePort(binary: string, folder: string, args: readonly string[]) {
-  for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    try {
-      return { port, server: await startOn(port, binary, folder, args) };
-    } catch (error) {
-      const isTaken = String(error).includes('Address already in use');
-      if (!isTaken || attempt === START_ATTEMPTS) throw error;
-    }
-  }
-}
-
-async function startOn(port: number, binary: string, folder: string, args: readonly string[]) {
-  const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-  const none = ['--save', '', '--appendonly', 'no', '--daemonize', 'no'];
-  const server = await startProcess(binary, [...own, ...none, ...args], { cwd: folder });
-  await waitUntilUp(server, () => isAnswering(port));
-  return server;
 }
 
 /** Whether PING is answered. A server that wants a login answers too, and is up. */

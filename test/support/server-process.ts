@@ -126,14 +126,17 @@ export async function startProcess(
   };
 }
 
-/** Waits until `isUp` holds; rejects with the program's output when it ends first or takes too long. */
+/**
+ * Waits until `isUp` holds, or resolves with anything but false; rejects with the program's output when it ends
+ * first or takes too long.
+ */
 export async function waitUntilUp(
   server: ServerProcess,
-  isUp: () => Promise<boolean>,
+  isUp: () => Promise<unknown>,
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await isUp())) {
+  while ((await isUp().catch(() => false)) === false) {
     if (server.hasExited()) throw new Error(`The server ended at start:\n${server.output()}`);
     if (Date.now() > deadline) {
       await server.end('SIGKILL');

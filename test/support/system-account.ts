@@ -1,6 +1,8 @@
 // The account for servers that refuse to run as root, as PostgreSQL and PgBouncer do.
 
 import { execFileSync } from 'node:child_process';
+import { chownSync } from 'node:fs';
+import { temporaryFolder } from './server-process.ts';
 
 /** Account of a server; empty for the account of the tests. */
 export type SystemAccount = { readonly uid?: number; readonly gid?: number };
@@ -17,4 +19,11 @@ export function findSystemAccount(): SystemAccount {
     }
   }
   throw new Error('The server does not run as root, and there is neither `postgres` nor `nobody`');
+}
+
+/** Creates a folder that belongs to the account of a server. */
+export function folderOf({ uid, gid }: SystemAccount, prefix: string): string {
+  const folder = temporaryFolder(prefix);
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  return folder;
 }
