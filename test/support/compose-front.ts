@@ -1,14 +1,13 @@
 // Runs what docker-compose.yml says without Docker: its front in HAProxy itself, with loopback addresses in
 // place of the containers' names, and the settings that it gives to the nodes.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
 import type { NodeSettings } from './node.ts';
-import { startProcess, waitUntilUp } from './server-process.ts';
+import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
 
 const COMPOSE_FILE = new URL('../../docker-compose.yml', import.meta.url);
 
@@ -65,7 +64,7 @@ export async function startComposeFront(
   const binary = findHaproxy();
   if (binary === undefined) throw new Error('No haproxy found');
   const [port, adminPort] = [await freePort(), await freePort()];
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-front-'));
+  const folder = temporaryFolder('sluice-front-');
   const file = join(folder, 'haproxy.cfg');
   const { content } = (await readComposeFile()).configs.front;
   const addresses = {
@@ -76,36 +75,40 @@ export async function startComposeFront(
     'sluice-1:9090': nodes[0].admin,
     'sluice-2:9090': nodes[1].admin,
   };
-  for (const address of Object.keys(addresses)) {
-    if (!content.includes(address)) throw new Error(`docker-compose.yml has no \`${address}\``);
-  }
-  await writeFile(file, replaceAddresses(content, addresses));
-  const server = await startProcess(binary, ['-db', '-f', file]);
+  await writeFile(file, configWith(addresses, content));
   const url = `http://127.0.0.1:${port}`;
-  await waitUntilUp(server, () => answers(url));
+  const running = await startFront(binary, ['-db', '-f', file], folder, () => fetch(url));
+  return { url, adminUrl: `http://127.0.0.1:${adminPort}`, ...running };
+}
+
+/** Starts a proxy with the files of a folder, which `stop` removes. */
+export async function startFront(
+  binary: string,
+  args: readonly string[],
+  folder: string,
+  isUp: () => Promise<unknown>,
+): Promise<Pick<Front, 'output' | 'stop'>> {
+  const server = await startProcess(binary, args);
+  await waitUntilUp(server, isUp);
   return {
-    url,
-    adminUrl: `http://127.0.0.1:${adminPort}`,
     output: () => server.output(),
     async stop() {
       await server.end('SIGTERM');
-      await rm(folder, { recursive: true, force: true });
+      removeFolder(folder);
     },
   };
 }
 
-/** Replaces addresses in a configuration, all at once. */
-export function replaceAddresses(
-  text: string,
-  addresses: Readonly<Record<string, string>>,
-): string {
-  const known = Object.keys(addresses).map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return text.replace(new RegExp(known.join('|'), 'g'), (found) => addresses[found] ?? found);
+/** Returns a configuration with other addresses; each must be in it. */
+export function configWith(addresses: Readonly<Record<string, string>>, config: string): string {
+  for (const address of Object.keys(addresses)) {
+    if (!config.includes(address)) throw new Error(`there is no \`${address}\` in ${config}`);
+  }
+  return replaceAddresses(config, addresses);
 }
 
-function answers(url: string): Promise<boolean> {
-  return fetch(url).then(
-    () => true,
-    () => false,
-  );
+/** Replaces addresses in a text, all at once. */
+function replaceAddresses(text: string, addresses: Readonly<Record<string, string>>): string {
+  const known = Object.keys(addresses).map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return text.replace(new RegExp(known.join('|'), 'g'), (found) => addresses[found] ?? found);
 }

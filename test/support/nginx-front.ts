@@ -2,15 +2,14 @@
 // certificate of their own.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readDocument, sectionOf } from '../docs/document.ts';
-import { type Front, type NodeAddresses, replaceAddresses } from './compose-front.ts';
+import { configWith, type Front, type NodeAddresses, startFront } from './compose-front.ts';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
-import { startProcess, waitUntilUp } from './server-process.ts';
+import { temporaryFolder } from './server-process.ts';
 
 const CONFIG_FILE = new URL('../../deploy/nginx.conf', import.meta.url);
 const CACHE_CONFIG_FILE = new URL('../../deploy/nginx-cache.conf', import.meta.url);
@@ -28,103 +27,75 @@ export function findOpenssl(): string | undefined {
 export async function startNginxFront(
   nodes: readonly [NodeAddresses, NodeAddresses],
 ): Promise<Front> {
-  const [binary, openssl] = [findNginx(), findOpenssl()];
-  if (binary === undefined || openssl === undefined)
-    throw new Error('No nginx or no openssl found');
   const [port, adminPort] = [await freePort(), await freePort()];
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-'));
-  makeCertificate(openssl, folder);
-  const addresses = {
-    'listen 443 ': `listen 127.0.0.1:${port} `,
-    'listen 8443 ': `listen 127.0.0.1:${adminPort} `,
-    'server 127.0.0.1:8080 ': `server ${nodes[0].service} `,
-    'server 127.0.0.1:8081 ': `server ${nodes[1].service} `,
-    'server 127.0.0.1:9090 ': `server ${nodes[0].admin} `,
-    'server 127.0.0.1:9091 ': `server ${nodes[1].admin} `,
-    '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
-    '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
-    '/etc/ssl/sluice/admin.pem': join(folder, 'cert.pem'),
-    '/etc/ssl/sluice/admin.key': join(folder, 'cert.key'),
-  };
-  await includeConfig(folder, CONFIG_FILE, addresses);
-  return {
-    url: `https://127.0.0.1:${port}`,
-    adminUrl: `https://127.0.0.1:${adminPort}`,
-    ...(await startIn(binary, folder, port)),
-  };
+  const running = await startIn(port, async (folder) =>
+    configWith(
+      {
+        'listen 443 ': `listen 127.0.0.1:${port} `,
+        'listen 8443 ': `listen 127.0.0.1:${adminPort} `,
+        'server 127.0.0.1:8080 ': `server ${nodes[0].service} `,
+        'server 127.0.0.1:8081 ': `server ${nodes[1].service} `,
+        'server 127.0.0.1:9090 ': `server ${nodes[0].admin} `,
+        'server 127.0.0.1:9091 ': `server ${nodes[1].admin} `,
+        ...certificateIn(folder, 'updates'),
+        ...certificateIn(folder, 'admin'),
+      },
+      await readFile(CONFIG_FILE, 'utf8'),
+    ),
+  );
+  const [url, adminUrl] = [`https://127.0.0.1:${port}`, `https://127.0.0.1:${adminPort}`];
+  return { url, adminUrl, ...running };
 }
 
-export type CacheFront = { readonly url: string; output(): string; stop(): Promise<void> };
+export type CacheFront = Omit<Front, 'adminUrl'>;
 
 /** Starts nginx with deploy/nginx-cache.conf in front of one origin, `host:port`. */
 export async function startNginxCache(origin: string): Promise<CacheFront> {
-  const [binary, openssl] = [findNginx(), findOpenssl()];
-  if (binary === undefined || openssl === undefined)
-    throw new Error('No nginx or no openssl found');
   const port = await freePort();
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-cache-'));
-  makeCertificate(openssl, folder);
-  await includeConfig(folder, CACHE_CONFIG_FILE, {
-    // Load is not to be TLS handshakes.
-    'listen 443 ssl': `listen 127.0.0.1:${port}`,
-    'server 127.0.0.1:8080 ': `server ${origin} `,
-    'server 127.0.0.1:8081 ': `server ${origin} backup `,
-    '/var/cache/nginx-sluice': join(folder, 'cache'),
-    '/etc/ssl/sluice/updates.pem': join(folder, 'cert.pem'),
-    '/etc/ssl/sluice/updates.key': join(folder, 'cert.key'),
-  });
-  return { url: `http://127.0.0.1:${port}`, ...(await startIn(binary, folder, port)) };
+  const running = await startIn(port, async (folder) =>
+    configWith(
+      {
+        // Load is not to be TLS handshakes.
+        'listen 443 ssl': `listen 127.0.0.1:${port}`,
+        'server 127.0.0.1:8080 ': `server ${origin} `,
+        'server 127.0.0.1:8081 ': `server ${origin} backup `,
+        '/var/cache/nginx-sluice': join(folder, 'cache'),
+        ...certificateIn(folder, 'updates'),
+      },
+      await readFile(CACHE_CONFIG_FILE, 'utf8'),
+    ),
+  );
+  return { url: `http://127.0.0.1:${port}`, ...running };
 }
 
 /** Starts nginx with the part `Below a path` of docs/operating/proxy.md in front of one node, `host:port`. */
 export async function startNginxBelowPath(node: string, port: number): Promise<CacheFront> {
-  const binary = findNginx();
-  if (binary === undefined) throw new Error('No nginx found');
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-nginx-path-'));
   const part = sectionOf(readDocument('docs/operating/proxy.md'), 'Below a path');
   const [map, location] = Array.from(
     part.matchAll(/^```nginx\n(.*?)^```$/gms),
     ([, block]) => block,
   );
   const server = `server {\n  listen 127.0.0.1:${port};\n${location}}\n`;
-  await writeFile(
-    join(folder, 'sluice.conf'),
-    `upstream sluice { server ${node}; }\n${map}${server}`,
-  );
-  await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
-  return { url: `http://127.0.0.1:${port}`, ...(await startIn(binary, folder, port)) };
+  const config = `upstream sluice { server ${node}; }\n${map}${server}`;
+  return { url: `http://127.0.0.1:${port}`, ...(await startIn(port, async () => config)) };
 }
 
-/** Writes a configuration of deploy/ with other addresses, and one of nginx that includes it. */
-async function includeConfig(
-  folder: string,
-  file: URL,
-  addresses: Readonly<Record<string, string>>,
-): Promise<void> {
-  const config = await readFile(file, 'utf8');
-  for (const address of Object.keys(addresses)) {
-    if (!config.includes(address)) throw new Error(`${file.pathname} has no \`${address}\``);
-  }
-  await writeFile(join(folder, 'sluice.conf'), replaceAddresses(config, addresses));
-  await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
-}
-
-/** Starts nginx with the configuration of a folder, which `stop` removes. */
-async function startIn(
-  binary: string,
-  folder: string,
-  port: number,
-): Promise<Pick<CacheFront, 'output' | 'stop'>> {
-  const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-  const server = await startProcess(binary, args);
-  await waitUntilUp(server, () => isOpen(port));
+/** Makes a certificate, and returns where it lies instead of one of the service's. */
+function certificateIn(folder: string, name: string): Record<string, string> {
+  makeCertificate(findOpenssl() ?? 'openssl', folder);
   return {
-    output: () => server.output(),
-    async stop() {
-      await server.end('SIGTERM');
-      await rm(folder, { recursive: true, force: true });
-    },
+    [`/etc/ssl/sluice/${name}.pem`]: join(folder, 'cert.pem'),
+    [`/etc/ssl/sluice/${name}.key`]: join(folder, 'cert.key'),
   };
+}
+
+/** Starts nginx, which listens on this port, with a configuration that may name files of its folder. */
+async function startIn(port: number, configOf: (folder: string) => Promise<string>) {
+  const folder = temporaryFolder('sluice-nginx-');
+  await writeFile(join(folder, 'sluice.conf'), await configOf(folder));
+  await writeFile(join(folder, 'nginx.conf'), mainConfig(folder));
+  const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
+  return startFront(findNginx() ?? 'nginx', args, folder, () => isOpen(port));
 }
 
 /** Configuration that includes that of the service, as the packages of nginx have one. */
