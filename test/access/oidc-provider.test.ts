@@ -1,9 +1,6 @@
 // Tests what a sign-in provider answers: each refusal has its own reason, whose cause says what it was
 // (§31.10), and groups have several forms (§31.9).
 
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OidcProvider } from '../../src/access/oidc-provider.ts';
 import {
@@ -15,6 +12,7 @@ import {
 } from '../../src/access/provider-claims.ts';
 import { RefusedAnswer } from '../../src/access/refused-answer.ts';
 import { freePort } from '../support/free-port.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
 
 const SECRETS = { state: 'state', nonce: 'nonce', verifier: 'v'.repeat(43) };
 
@@ -27,7 +25,7 @@ type Answer = { readonly status?: number; readonly type?: string; readonly body:
 
 /** Starts a server that answers `path` so, and every other path as a provider does that has endpoints. */
 async function startAnswering(answers: Readonly<Record<string, Answer>>, suffix = '') {
-  const answer = ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+  const { port, close } = await loopbackServer(({ url = '' }, response) => {
     const endpoints = {
       issuer: `${origin}/realm${suffix}`,
       authorization_endpoint: `${origin}/auth`,
@@ -37,14 +35,9 @@ async function startAnswering(answers: Readonly<Record<string, Answer>>, suffix 
     const own: Answer = { body: JSON.stringify(endpoints) };
     const { status = 200, type = 'application/json', body } = answers[url] ?? own;
     response.writeHead(status, { 'content-type': type }).end(body);
-  };
-  const server = createServer(answer);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  endings.push(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  endings.push(close);
+  const origin = `http://127.0.0.1:${port}`;
   return `${origin}/realm`;
 }
 

@@ -1,9 +1,8 @@
 // Tests of what an edge believes of what comes from the address of its upstream (§29.3).
 
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { beforeEach, expect, it } from 'vitest';
 import {
   EDGE_NONCE_HEADER,
   EDGE_RECORD_HEADER,
@@ -20,6 +19,7 @@ import {
   UpstreamClient,
 } from '../../src/edge/upstream-client.ts';
 import { eventually } from '../support/eventually.ts';
+import { loopbackServer } from '../support/loopback-server.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const foreign = generateKeyPairSync('ed25519').privateKey;
@@ -28,7 +28,6 @@ const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_HEAD
 const TOKEN = `sluice-edge_0123456789ab_secret.${raw.toString('base64url')}`;
 const CALL = { method: 'GET', path: 'time', timeoutMs: 1000 } as const;
 
-let server: Server;
 let client: UpstreamClient;
 const refused: string[] = [];
 let record: string | undefined;
@@ -36,21 +35,19 @@ let answer: (request: IncomingMessage, response: ServerResponse) => void;
 
 beforeEach(async () => {
   refused.length = 0;
-  server = createServer((request, response) => answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const server = await loopbackServer((...asked) => answer(...asked));
   const credential = readCredential(TOKEN);
   if (credential === undefined) throw new Error('the token is malformed');
   client = new UpstreamClient({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${server.port}`,
     credential,
     record: () => record,
     onRefused: (refusal, path) => refused.push(`${refusal} ${path}`),
   });
-});
-afterEach(() => {
-  client.close();
-  server.closeAllConnections();
-  server.close();
+  return () => {
+    client.close();
+    return server.close();
+  };
 });
 
 /** Returns the signature of an answer to a call by a key. */

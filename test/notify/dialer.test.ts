@@ -1,51 +1,43 @@
 // Tests that the dialer reaches exactly what was judged, follows nothing, and waits for nobody: with real
 // servers on loopback, and a resolver in the test's hands.
 
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AddressJudge } from '../../src/notify/address-judgement.ts';
 import { type Answer, Dialer, type ResolveName } from '../../src/notify/dialer.ts';
-import { findOpenssl } from '../support/nginx-front.ts';
+import { listening } from '../support/loopback-server.ts';
+import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 
 const LOOPBACK = new AddressJudge(['127.0.0.0/8'], () => []);
 const NAME = 'receiver.example.com';
-const servers: Server[] = [];
-const sockets = new Set<Socket>();
+const endings: (() => Promise<void>)[] = [];
 const openssl = findOpenssl();
 const missing = openssl === undefined ? ' (skipped: no openssl on this machine)' : '';
-let folder = '';
 let tls: { readonly key: string; readonly cert: string };
 
 beforeAll(() => {
   if (openssl === undefined) return;
-  folder = mkdtempSync(join(tmpdir(), 'dialer-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
-  const named = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
-  const args = ['req', '-x509', ...curve, ...named, '-keyout', key, '-out', cert];
-  execFileSync(openssl, args, { stdio: 'ignore' });
-  tls = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  const folder = temporaryFolder('sluice-dialer-');
+  makeCertificate(openssl, folder, NAME);
+  const [key = '', cert = ''] = ['cert.key', 'cert.pem'].map((name) =>
+    readFileSync(join(folder, name), 'utf8'),
+  );
+  tls = { key, cert };
+  removeFolder(folder);
 });
-afterAll(() => openssl && rmSync(folder, { recursive: true }));
 afterEach(async () => {
-  for (const socket of sockets) socket.destroy();
-  await Promise.all(servers.splice(0).map((server) => new Promise((end) => server.close(end))));
+  await Promise.all(endings.splice(0).map((end) => end()));
 });
 
 async function listen(server: Server): Promise<number> {
-  servers.push(server);
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return (server.address() as AddressInfo).port;
+  const { port, close } = await listening(server);
+  endings.push(close);
+  return port;
 }
 
 const serve = (listener: RequestListener) => listen(createHttpServer(listener));
@@ -224,7 +216,7 @@ describe('an answer', () => {
 
   it('of nothing that listens, or of no name, is an error in words', async () => {
     const port = await serve(() => undefined);
-    await new Promise((end) => servers.splice(0)[0]?.close(end));
+    await endings.splice(0)[0]?.();
     const refused = { status: undefined, error: 'The connection was refused' };
     expect(await post(`http://${NAME}:${port}/`)).toEqual(refused);
     const unknown: ResolveName = () =>

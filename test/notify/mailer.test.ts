@@ -1,10 +1,11 @@
 // Tests mails with a real SMTP server.
 
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { examineMailServer, Mailer } from '../../src/notify/mailer.ts';
 import { eventually } from '../support/eventually.ts';
+import { listening } from '../support/loopback-server.ts';
 
 type Received = { readonly from: string; readonly to: readonly string[]; readonly text: string };
 
@@ -42,9 +43,8 @@ beforeEach(async () => {
     },
   });
   server.on('error', () => undefined);
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const address = server.server.address();
-  url = `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const { port } = await listening(server.server);
+  url = `smtp://127.0.0.1:${port}`;
 });
 afterEach(() => new Promise<void>((done) => server.close(done)));
 
@@ -96,12 +96,9 @@ it.each([
 it('say in words why they could not be sent', async () => {
   expect(await mailer().send({ ...MAIL, to: 'nobody@example.com' })).toContain('no such mailbox');
   expect(await new Mailer(undefined).send(MAIL)).toBe('SMTP_URL is not set');
-  const closing = createServer((socket) => socket.destroy());
-  await new Promise<void>((done) => closing.listen(0, '127.0.0.1', done));
-  const address = closing.address();
-  const port = typeof address === 'object' ? address?.port : '';
+  const { port, close } = await listening(createServer((socket) => void socket.destroy()));
   expect(await mailer(`smtp://127.0.0.1:${port}`).send(MAIL)).toMatch(/clos/i);
-  await new Promise((done) => closing.close(done));
+  await close();
   expect(await mailer(`smtp://127.0.0.1:${port}`).send(MAIL)).toContain('ECONNREFUSED');
 });
 
@@ -163,13 +160,10 @@ function rightAnswer(command: string, extensions: string): string {
 
 /** Starts a server that hangs, and says whether it does and how many connections are open. */
 async function startHanging({ at, begin }: Hang) {
-  const sockets = new Set<Socket>();
   let hangs = false;
   let isText = false;
   const extensions = at === 'STARTTLS' ? 'STARTTLS' : 'AUTH PLAIN';
   const hanging = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     const hear = (command: string) => {
       if (command !== at) return void socket.write(rightAnswer(command, extensions));
       hangs = true;
@@ -184,17 +178,7 @@ async function startHanging({ at, begin }: Hang) {
     });
     hear('');
   });
-  await new Promise<void>((done) => hanging.listen(0, '127.0.0.1', done));
-  const { port } = hanging.address() as AddressInfo;
-  return {
-    port,
-    hangs: () => hangs,
-    open: () => sockets.size,
-    async stop() {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((done) => hanging.close(done));
-    },
-  };
+  return { ...(await listening(hanging)), hangs: () => hangs };
 }
 
 /** Does what asks a server that hangs, lets its time pass, and returns what came of it. */
@@ -216,7 +200,7 @@ async function askHanging<Answer>(
     return await answer;
   } finally {
     vi.useRealTimers();
-    await hanging.stop();
+    await hanging.close();
   }
 }
 

@@ -6,10 +6,10 @@
 // is reading, and the changes of labels that it has read.
 
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { parseIndex } from '../../src/store/snapshot/snapshot-index.ts';
 import { asEdge, makeEdgeToken, startEdge } from './edge-node.ts';
 import { eventually } from './eventually.ts';
+import { listening } from './loopback-server.ts';
 
 /** First segments of the paths that devices ask. */
 const OF_DEVICES: ReadonlySet<string> = new Set([
@@ -48,16 +48,15 @@ export async function startEdgeFront(service: { readonly url: string }): Promise
   });
   // Longer than what the passed on header promises to clients.
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listening(server);
+  const url = `http://127.0.0.1:${port}`;
   // Feeds name the address by which they are read.
   const edge = await startEdge(url, secret, { PUBLIC_URL: url });
   return {
     url,
     async stop() {
       await edge.dispose();
-      server.closeAllConnections();
-      server.close();
+      await close();
     },
   };
 }

@@ -1,8 +1,8 @@
 // Proxy between a cache and a node that divides the times in which a cache may keep an answer, so that a
 // test need not wait for eleven minutes. It counts the requests that the cache makes, and can go away.
 
-import { Agent, createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Agent, createServer, request } from 'node:http';
+import { listening } from './loopback-server.ts';
 
 export type HastyOrigin = Awaited<ReturnType<typeof startHastyOrigin>>;
 
@@ -23,31 +23,21 @@ export async function startHastyOrigin(nodeUrl: string, divisor: number) {
     onward.on('error', () => answer.writeHead(502).end());
     onward.end();
   });
-  await listen(server, 0);
-  const own = (server.address() as AddressInfo).port;
-  const goAway = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
+  let running = await listening(server);
+  const { port: own } = running;
   return {
     /** `host:port` of the proxy, which stays when it goes away and returns. */
     address: `127.0.0.1:${own}`,
     /** Number of requests so far. */
     requests: () => count,
     /** Refuses connections from now on, and ends those that are open. */
-    goAway,
-    comeBack: () => listen(server, own),
+    goAway: () => running.close(),
+    async comeBack() {
+      running = await listening(server, own);
+    },
     async stop() {
       agent.destroy();
-      if (server.listening) await goAway();
+      if (server.listening) await running.close();
     },
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => resolve());
-  });
 }

@@ -1,15 +1,30 @@
-// Server for tests of what asks a server: any answers, on a port of its own.
+// Servers for tests of what asks a server: on a port of their own, each with its connections.
 
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** Starts a server on a free port of the loopback interface; `close` ends it with all its connections. */
-export async function loopbackServer(listener: RequestListener) {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const close = () => {
-    server.closeAllConnections();
-    server.close();
+/** Has a server listen on the loopback interface, by default on a free port. */
+export async function listening(server: Server, port = 0, host = '127.0.0.1') {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+  });
+  await once(server.listen(port, host), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** Returns the number of connections that are open. */
+    open: () => sockets.size,
+    /** Ends the server and its connections. */
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((end) => server.close(end));
+    },
   };
-  return { port: (server.address() as AddressInfo).port, close };
+}
+
+/** Starts a server of HTTP. */
+export function loopbackServer(listener: RequestListener) {
+  return listening(createServer(listener));
 }

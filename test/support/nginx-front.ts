@@ -114,11 +114,11 @@ ${temporary.join('')}  include ${folder}/sluice.conf;
 `;
 }
 
-/** Makes `cert.pem` and `cert.key` in a folder, for localhost as well. */
-export function makeCertificate(openssl: string, folder: string): void {
+/** Makes `cert.pem` and `cert.key` in a folder, also for another name. */
+export function makeCertificate(openssl: string, folder: string, name = 'localhost'): void {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   const files = ['-keyout', join(folder, 'cert.key'), '-out', join(folder, 'cert.pem')];
-  const names = ['-subj', '/CN=updates.example.com', '-addext', 'subjectAltName=DNS:localhost'];
+  const names = ['-subj', '/CN=updates.example.com', '-addext', `subjectAltName=DNS:${name}`];
   const args = ['req', '-x509', ...key, ...files, '-days', '2', ...names];
   execFileSync(openssl, args, { stdio: 'pipe' });
 }

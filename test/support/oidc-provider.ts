@@ -10,10 +10,9 @@ import {
   randomInt,
   sign,
 } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Provider } from 'oidc-provider';
+import { loopbackServer } from './loopback-server.ts';
 
 /** Person whom the provider knows; the one who is `present` signs in at the next visit. */
 type Known = {
@@ -54,10 +53,8 @@ const CLIENT = { client_id: 'sluice', client_secret: 'a secret of the tests' };
 /** Starts a provider for the consoles at these addresses. */
 export async function startOidcProvider(consoles: readonly string[]): Promise<TestProvider> {
   const requests = new Map<string, number>();
-  const server = createServer((request, response) => void serve(request, response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await loopbackServer((...asked) => void serve(...asked));
+  const issuer = `http://127.0.0.1:${port}`;
   let key = newKey();
   let provider = createProvider(issuer, consoles, key, () => test.present);
   const test: TestProvider = {
@@ -85,11 +82,7 @@ export async function startOidcProvider(consoles: readonly string[]): Promise<Te
       key = newKey();
       provider = createProvider(issuer, consoles, key, () => test.present);
     },
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    stop: close,
   };
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

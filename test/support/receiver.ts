@@ -1,8 +1,8 @@
 // Receiver of webhooks for tests: a server on loopback that notes what arrives, and answers as a test says.
 
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { listening } from './loopback-server.ts';
 
 /** Message that arrived, its signature checked. */
 type Received = {
@@ -43,16 +43,13 @@ export async function startReceiver(address = '127.0.0.1'): Promise<Receiver> {
     received.push(message);
     receiver.answer(response, message);
   });
-  await new Promise<void>((done) => server.listen(0, address, done));
+  const { port, close } = await listening(server, 0, address);
   const receiver: Receiver = {
-    url: `http://${address}:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://${address}:${port}/hook`,
     received,
     secret: undefined,
     answer: (response) => response.writeHead(204).end(),
-    close() {
-      server.closeAllConnections();
-      return new Promise((done) => server.close(() => done()));
-    },
+    close,
   };
   return receiver;
 }

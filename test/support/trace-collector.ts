@@ -51,7 +51,7 @@ export async function startTraceCollector() {
     get headers() {
       return headers;
     },
-    stop: async () => close(),
+    stop: close,
   };
 }
 

@@ -1,7 +1,8 @@
 // A server that speaks HTTP as it should not be: by bytes on raw connections, for tests of what calls others.
 // No answer of it is right, and most never end.
 
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listening } from './loopback-server.ts';
 
 export type Wildness = keyof typeof WILD;
 
@@ -55,34 +56,26 @@ function repeat(socket: Socket, bytes: string | Buffer, everyMs = 0): void {
 
 /** Starts the server on a free port, or a given one; what `wildness` returns counts for each connection. */
 export async function startWildServer(wildness: () => Wildness, port = 0) {
-  const sockets = new Set<Socket>();
   let asked = 0;
   const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     socket.once('data', () => {
       asked += 1;
       WILD[wildness()](socket);
     });
     socket.resume();
   });
-  await new Promise<void>((done, fail) => {
-    server.on('error', fail).listen(port, '127.0.0.1', done);
-  });
+  const running = await listening(server, port);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: running.port,
     /** Number of requests that came. */
     get asked() {
       return asked;
     },
     /** Number of connections that are open. */
     get open() {
-      return sockets.size;
+      return running.open();
     },
     /** Ends the server and its connections. */
-    async stop(): Promise<void> {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((done) => server.close(done));
-    },
+    stop: running.close,
   };
 }
