@@ -2,7 +2,6 @@
 // steadily a client sends, its body ends or is refused.
 
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
@@ -13,6 +12,7 @@ import { type Server, startServer } from '../../src/http/transport/server.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { httpEngines } from '../support/http-engines.ts';
+import { Dialogue } from '../support/raw-exchange.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -44,47 +44,43 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
   afterEach(() => vi.useRealTimers());
 
   it('a body that never ends is 408 at its deadline, though it never pauses, and the connection ends', async () => {
-    const { socket, seen } = await begin(1_000_000);
+    const client = await begin(1_000_000);
     for (let sent = 0; sent < 10; sent++) {
-      socket.write('x'.repeat(200));
+      client.socket.write('x'.repeat(200));
       vi.advanceTimersByTime(DEADLINE_MS / 10 - 1);
     }
     // What was sent is here once another connection is answered.
     const other = await begin(1);
     other.socket.write('x');
-    await until(() => other.seen.answer.includes('{"bytes":1}'));
-    expect(seen).toEqual({ answer: '', isClosed: false });
+    await until(() => other.text.includes('{"bytes":1}'));
+    expect([client.text, client.isClosed]).toEqual(['', false]);
     vi.advanceTimersByTime(10);
-    await until(() => seen.isClosed);
-    expect(seen.answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
-    expect(seen.answer).toContain('{"error":"Request body took too long"}');
-    expect(seen.answer).toMatch(/\r\nConnection: close\r\n/i);
+    await until(() => client.isClosed);
+    expect(client.text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(client.text).toContain('{"error":"Request body took too long"}');
+    expect(client.text).toMatch(/\r\nConnection: close\r\n/i);
     other.socket.destroy();
   });
 
   it('a body that is complete before its deadline is taken, and its connection serves on', async () => {
-    const { socket, seen } = await begin(4);
-    socket.write('ab');
+    const client = await begin(4);
+    client.socket.write('ab');
     vi.advanceTimersByTime(DEADLINE_MS - 1);
-    socket.write('cd');
-    await until(() => seen.answer.includes('{"bytes":4}'));
+    client.socket.write('cd');
+    await until(() => client.text.includes('{"bytes":4}'));
     vi.advanceTimersByTime(2 * DEADLINE_MS);
-    socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx');
-    await until(() => seen.answer.includes('{"bytes":1}'));
-    socket.destroy();
+    client.socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx');
+    await until(() => client.text.includes('{"bytes":1}'));
+    client.socket.destroy();
   });
 
   /** Opens a connection and sends the head of a request with a body of `bytes`. */
   async function begin(bytes: number) {
-    const socket = connect(server.port, '127.0.0.1');
-    const seen = { answer: '', isClosed: false };
-    socket.on('data', (data) => Object.assign(seen, { answer: seen.answer + data.toString() }));
-    socket.on('error', () => undefined);
-    socket.on('close', () => Object.assign(seen, { isClosed: true }));
-    await once(socket, 'connect');
+    const client = new Dialogue(server.port);
+    await once(client.socket, 'connect');
     const count = begun;
-    socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
+    client.socket.write(`POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`);
     await until(() => begun > count);
-    return { socket, seen };
+    return client;
   }
 });

@@ -3,9 +3,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { release, targeting } from '../domain/sample.ts';
-import { DeviceSide, type SideAnswer, serving } from '../support/device-side.ts';
+import { DeviceSide, serving } from '../support/device-side.ts';
 import { artifacts, at } from '../support/released.ts';
 import { rowsOf } from '../support/rows-of.ts';
+import type { FakeAnswer } from './fake-exchange.ts';
 
 const PATH = '/download/acme/stable';
 const NONE = '404';
@@ -113,7 +114,7 @@ describe('where there is no file (§22)', () => {
     side.ask(`/download/acme/${path}`, {
       headers: { 'user-agent': agent, accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
     });
-  const links = (path: string, { text }: SideAnswer) =>
+  const links = (path: string, { text }: FakeAnswer) =>
     [...text.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, to = '', name]) => {
       const page = `http://h/download/acme/${path}`;
       const { pathname, search } = new URL(to.replaceAll('&amp;', '&'), page);

@@ -15,9 +15,9 @@ import { LabelledCount } from '../../src/observe/labelled-count.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
-import { Dialogue } from '../support/dialogue.ts';
 import { eventually } from '../support/eventually.ts';
 import { httpEngines } from '../support/http-engines.ts';
+import { Dialogue } from '../support/raw-exchange.ts';
 
 const NEXT = 'GET /u/next HTTP/1.1\r\nHost: x\r\n\r\n';
 const get = (path: string, ...lines: string[]) =>

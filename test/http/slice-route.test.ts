@@ -104,8 +104,8 @@ describe('a decision for a slice', () => {
     const { version, error } = JSON.parse(text || '{}') as Record<string, string>;
     expect(version ?? (error === undefined ? `${status}` : `${status} ${error}`)).toBe(answer);
     const isRefused = status >= 400;
-    expect(headers.get('Cache-Control')).toMatch(isRefused ? /^no-store$/ : /^public, max-age=0/);
-    expect(headers.has('ETag')).toBe(!isRefused);
+    expect(headers.get('cache-control')).toMatch(isRefused ? /^no-store$/ : /^public, max-age=0/);
+    expect(headers.has('etag')).toBe(!isRefused);
   });
 
   it('is the same for every client: neither User-Agent nor device count (§28.5)', () => {

@@ -6,9 +6,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { consoleWrites } from '../support/console-writes.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { member, PASSWORD, type Person } from '../support/person.ts';
+import { beginSlowly, type SlowAnswer } from '../support/raw-exchange.ts';
 import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { beginSlowly, type SlowAnswer } from '../support/slow-request.ts';
 import {
   ARTIFACT,
   admin,

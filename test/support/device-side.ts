@@ -14,7 +14,6 @@ import { directHandlers } from '../../src/http/device/updater-route.ts';
 import { writeAppcast } from '../../src/http/notes/feed-formats.ts';
 import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
 import { notesHtml } from '../../src/http/notes/notes-html.ts';
-import type { HttpRequest, HttpResponse } from '../../src/http/transport/http-app.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';
 import { createRouter } from '../../src/http/transport/router.ts';
 import { assembleUpdaters } from '../../src/node/assemble/device-side.ts';
@@ -26,16 +25,8 @@ import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/cata
 import type { CheckDevice } from '../../src/serving/check-update.ts';
 import type { Appcast } from '../../src/updater/sparkle.ts';
 import { catalog, release } from '../domain/sample.ts';
+import { type Asked, type FakeAnswer, requestOf, responseFor } from '../http/fake-exchange.ts';
 import { artifacts } from './released.ts';
-
-export type SideAnswer = {
-  readonly status: number;
-  /** Headers by lower-case name; values of a repeated header are joined by commas. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly text: string;
-};
-
-type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
 
 /** Releases by version, each with its artifacts as `artifacts` reads them, and with other parts. */
 type Releases = Readonly<Record<string, string | readonly [string, Partial<SnapshotRelease>]>>;
@@ -79,7 +70,7 @@ export class DeviceSide {
    * Requests an address as it is written; names of headers are in lower case. Asks twice, because an address
    * shares its plan only when it is known: the second answer must be the same.
    */
-  async ask(address: string, asked: Asked = {}): Promise<SideAnswer> {
+  async ask(address: string, asked: Asked = {}): Promise<FakeAnswer> {
     const answer = await this.request(address, asked);
     const count = this.checked.length;
     expect(await this.request(address, asked), address.slice(0, 100)).toEqual(answer);
@@ -106,29 +97,15 @@ export class DeviceSide {
     return isFailure(found) ? found : undefined;
   }
 
-  private request(address: string, { method = 'GET', headers = {} }: Asked): Promise<SideAnswer> {
-    const [path = '', query] = address.split(/\?(.*)/s);
+  private request(address: string, asked: Asked): Promise<FakeAnswer> {
     return new Promise((resolve) => {
-      let isYielded = false;
-      const req: HttpRequest = {
-        getMethod: () => method.toLowerCase(),
-        getUrl: () => path,
-        getQuery: (key?: string) =>
-          key === undefined ? query : (new URLSearchParams(query).get(key) ?? undefined),
-        getHeader: (name) => headers[name] ?? '',
-        forEach(tell) {
-          for (const [name, value] of Object.entries(headers)) tell(name, value);
-        },
-        setYield: (yields) => {
-          isYielded = yields;
-        },
-      };
-      const handlers = this.direct[`/${path.split('/')[1]}`];
-      const res = responseFor(resolve);
+      const [req, res] = [requestOf(address, asked), responseFor(resolve)];
+      const handlers = this.direct[`/${req.getUrl().split('/')[1]}`];
+      const { method = 'GET' } = asked;
       if (method === 'HEAD') handlers?.head(res, req);
       if (method === 'GET') handlers?.get(res, req);
       const isDirect = handlers !== undefined && ['GET', 'HEAD'].includes(method);
-      if (!isDirect || isYielded) this.other(res, req);
+      if (!isDirect || req.isYielded()) this.other(res, req);
     });
   }
 
@@ -142,32 +119,4 @@ function writtenAppcasts(): RenderedAppcasts {
   const address = 'https://updates.example.com';
   const appcast = async (of: Appcast) => Buffer.from(writeAppcast(of, address, notesHtml));
   return new RenderedAppcasts({ appcast }, () => address, new Metrics());
-}
-
-function responseFor(answer: (answer: SideAnswer) => void): HttpResponse {
-  const head: string[] = [];
-  const end = (body: string | Uint8Array = '') => {
-    const [status = '', ...lines] = head;
-    const headers = new Map<string, string>();
-    for (const line of lines) {
-      const [text = '', value = ''] = line.split(/: (.*)/s);
-      const [name, known] = [text.toLowerCase(), headers.get(text.toLowerCase())];
-      headers.set(name, known === undefined ? value : `${known}, ${value}`);
-    }
-    answer({ status: Number.parseInt(status, 10), headers, text: Buffer.from(body).toString() });
-  };
-  return {
-    onAborted: () => {},
-    onData: () => {},
-    cork: (write: () => void) => write(),
-    writeStatus: (text: string) => head.push(...text.split('\r\n')),
-    writeHeader: (name: string, value: string) => head.push(`${name}: ${value}`),
-    end,
-    endWithoutBody: () => end(),
-    tryEnd(chunk: Uint8Array) {
-      end(chunk);
-      return [true, true];
-    },
-    getRemoteAddressAsText: () => '192.0.2.1',
-  } as unknown as HttpResponse;
 }

@@ -1,6 +1,7 @@
-// Requests byte by byte, on a connection of their own: for what no HTTP client would send.
+// Clients that speak HTTP byte by byte, on a connection of their own: for what no HTTP client would send.
 
 import { connect, type Socket } from 'node:net';
+import { eventually } from './eventually.ts';
 
 export type RawAnswer = {
   readonly status: number;
@@ -9,7 +10,6 @@ export type RawAnswer = {
 };
 type Addressed = { readonly url: string };
 
-const TIMEOUT_MS = 60_000;
 const PATIENCE_MS = 2000;
 
 /** Returns a request's head, by its method and path and further header lines. */
@@ -17,37 +17,61 @@ export function requestHead(methodAndPath: string, ...lines: string[]): string {
   return [`${methodAndPath} HTTP/1.1`, 'Host: sluice.test', ...lines, '', ''].join('\r\n');
 }
 
+/** Client of one connection, with what it was answered. */
+export class Dialogue {
+  readonly socket: Socket;
+  isClosed = false;
+  /** All that was answered, one character per byte. */
+  text = '';
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1');
+    this.socket.on('data', (chunk) => {
+      this.text += chunk.toString('latin1');
+    });
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.isClosed = true;
+    });
+  }
+
+  get statuses(): number[] {
+    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  }
+
+  /** Returns so many answers once they are whole; rejects when the connection ends before. */
+  async answers(count: number): Promise<RawAnswer[]> {
+    const whole = () => readAnswers(Buffer.from(this.text, 'latin1'));
+    await eventually('a whole answer', () => whole().length >= count || this.isClosed);
+    if (whole().length < count) throw new Error(`Closed after ${JSON.stringify(this.text)}`);
+    return whole();
+  }
+}
+
+/** Opens a connection to a node, and sends bytes. */
+export function beginDialogue({ url }: Addressed, parts: readonly (string | Buffer)[]): Dialogue {
+  const client = new Dialogue(Number(new URL(url).port));
+  for (const part of parts) client.socket.write(part);
+  return client;
+}
+
 /**
  * Sends bytes on a connection of its own; resolves as soon as the answer is whole. A `next` request is sent
  * after the first answer, and both answers are returned.
  */
-export function exchangeRaw(
+export async function exchangeRaw(
   node: Addressed,
   parts: readonly (string | Buffer)[],
   next?: string,
 ): Promise<RawAnswer[]> {
-  const count = next === undefined ? 1 : 2;
-  return new Promise((resolve, reject) => {
-    const socket = dial(node);
-    let received = Buffer.alloc(0);
-    const finish = (reason: string): void => {
-      socket.destroy();
-      const answers = readAnswers(received);
-      if (answers.length >= count) resolve(answers);
-      else reject(new Error(`${reason} after ${JSON.stringify(received.toString('latin1'))}`));
-    };
-    socket.setTimeout(TIMEOUT_MS, () => finish('No whole answer in time'));
-    socket.on('data', (chunk: Buffer) => {
-      const before = readAnswers(received).length;
-      received = Buffer.concat([received, chunk]);
-      const { length } = readAnswers(received);
-      if (length >= count) finish('');
-      else if (before === 0 && length > 0 && next !== undefined) socket.write(next);
-    });
-    socket.on('error', (error) => finish(error.message));
-    socket.on('close', () => finish('Closed'));
-    for (const part of parts) socket.write(part);
-  });
+  const client = beginDialogue(node, parts);
+  let answers = await client.answers(1);
+  if (next !== undefined) {
+    client.socket.write(next);
+    answers = await client.answers(2);
+  }
+  client.socket.destroy();
+  return answers;
 }
 
 /** Sends bytes and leaves, by ending or by destroying the connection; resolves when it is gone. */
@@ -56,42 +80,48 @@ export function abandon(
   bytes: string | Buffer,
   ending: 'destroy' | 'end',
 ): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = dial(node);
-    // The service may answer, close or reset: all are allowed here.
-    socket.on('error', () => undefined);
-    socket.on('close', () => resolve());
-    socket.on('data', () => undefined);
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy());
-    socket.write(bytes, () => {
-      if (ending === 'end') socket.end();
-      // After the bytes are out, so that the service has begun to read them.
-      else setTimeout(() => socket.destroy(), 20);
-    });
+  // The service may answer, close or reset: all are allowed here.
+  const { socket } = beginDialogue(node, []);
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy());
+  socket.write(bytes, () => {
+    if (ending === 'end') socket.end();
+    // After the bytes are out, so that the service has begun to read them.
+    else setTimeout(() => socket.destroy(), 20);
   });
+  return new Promise((resolve) => socket.on('close', () => resolve()));
 }
 
-/** Opens a connection that collects how every answer begins, and breaks off without an error. */
-export function openFlood(
+type Asked = { readonly headers: Record<string, string>; readonly body: unknown };
+export type SlowAnswer = { readonly status: number; readonly body: Record<string, unknown> };
+
+/**
+ * Sends the head with the first half of the body, because a caller's rights may change before the other half;
+ * `body` is text or becomes JSON. Returns a function that sends the rest, and returns the answer.
+ */
+export async function beginSlowly(
   node: Addressed,
-  bytes: readonly (string | Buffer)[],
-  told: string[],
-): Socket {
-  const socket = dial(node);
-  socket.on('data', (data) => told.push(data.toString().slice(0, 12)));
-  socket.on('error', () => undefined);
-  for (const part of bytes) socket.write(part);
-  return socket;
-}
-
-/** Opens a connection to a node. */
-export function dial({ url }: Addressed): Socket {
-  const { hostname, port } = new URL(url);
-  return connect({ host: hostname, port: Number(port) });
+  methodAndPath: string,
+  { headers, body }: Asked,
+): Promise<() => Promise<SlowAnswer>> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  // What a page of the service sends names its host.
+  const host = { host: new URL(node.url).host, connection: 'close' };
+  const all = { ...host, 'content-length': String(Buffer.byteLength(text)), ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  const half = Math.ceil(text.length / 2);
+  const head = [`${methodAndPath} HTTP/1.1`, ...lines, '', ''].join('\r\n');
+  const client = beginDialogue(node, []);
+  await new Promise((resolve) => client.socket.write(head + text.slice(0, half), resolve));
+  return async () => {
+    client.socket.write(text.slice(half));
+    const [answer] = await client.answers(1);
+    client.socket.destroy();
+    return { status: answer?.status ?? 0, body: JSON.parse(answer?.text ?? '') };
+  };
 }
 
 /** Returns the answers that are whole. */
-export function readAnswers(received: Buffer): RawAnswer[] {
+function readAnswers(received: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = received; ; ) {
     const end = rest.indexOf('\r\n\r\n');
