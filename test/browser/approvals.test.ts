@@ -3,14 +3,9 @@
 
 import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { chooseMore, openTab, type Tab, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { toStep } from '../support/dialog-steps.ts';
-import { Hands } from '../support/hands.ts';
-import { eachOwnerTab, type OwnerTab } from '../support/owner-tab.ts';
+import { describeOwnerTab, type OwnerTab, openTab, type Tab, visit } from '../support/browser.ts';
 import { member } from '../support/person.ts';
 import { releasesOf } from '../support/published.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { admin, control, publish } from '../support/tenant.ts';
 
 const WAITS = 'Nothing is done yet: it waits for a second person.';
@@ -19,9 +14,9 @@ const RING = { matchLabels: { ring: ['early'] } };
 
 type Asking = (at: OwnerTab['at']) => Promise<unknown>;
 
-const review: Asking = (at) => toStep(at.dialog().place, 'Review');
+const review: Asking = (at) => at.dialog().toStep('Review');
 const named: Asking = (at) => at.dialog().fill('Version', '9.0.0');
-const more: Asking = (at) => chooseMore(at.place, 'Promote…');
+const more: Asking = (at) => at.chooseMore('Promote…');
 const unasked: Asking = (at) => at.choose('Approvals', 'none');
 
 /** Calls that wait: what the request is called, the page where it is asked for, and what is pressed there. */
@@ -40,10 +35,7 @@ const ASKED: readonly (readonly [string, string, readonly (string | Asking)[]])[
   ['End the stop of', '/stable', ['Stop…', 'Stop all of it', 'Resume…', 'Resume']],
 ];
 
-describeInBrowser('approvals at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('approvals at the console', (opened, node, browser) => {
   /** Releases in every state from which a call may widen, on a channel that then asks for approvals. */
   async function furnish(): Promise<void> {
     const { tenant } = opened();
@@ -89,7 +81,7 @@ describeInBrowser('approvals at the console', (browser) => {
     await control(node, tenant, '1.0.0', { status: 'paused' });
     const { token } = await member(node, tenant.org, 'publisher', 'Paula');
     const tab = await openTab(browser(), node, { token });
-    const at = new Hands(tab.page);
+    const { at } = tab;
     await visit(tab.page, '/console/audit');
     await countOn(tab, 3);
     const waiting = tab.page

@@ -3,12 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOwnNode } from '../support/backend.ts';
-import { openTab, type Tab } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { Hands } from '../support/hands.ts';
 import { type CacheFront, findNginx, startNginxBelowPath } from '../support/nginx-front.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
@@ -54,8 +52,7 @@ describe.skipIf(isMissing)(
       });
 
       it('the console signs people in, works and leads back below the path, with every link in it', async () => {
-        const { page, context } = tab;
-        const at = new Hands(page);
+        const { at, page, context } = tab;
         const arrives = (name: string) => at.heading(name).first().waitFor();
         const place = () => new URL(page.url()).pathname;
         const fleet = `/console/apps/${tenant.app}/fleet`;

@@ -3,20 +3,15 @@
 
 import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeOwnerTab } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { machine } from '../support/fleet-of.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
 import { planOf } from '../support/published.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { admin, check, publish, report, send, type Tenant } from '../support/tenant.ts';
 
 const HOSTILE = '<img src=x onerror="alert(1)">';
 
-describeInBrowser('failure breakdown of a release at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('failure breakdown of a release at the console', (opened, node) => {
   /**
    * Twelve devices, half of them on Windows, which were offered 1.0.0: eight came to it, of which three went
    * back; one says that it failed.

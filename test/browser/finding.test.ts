@@ -4,11 +4,8 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { countPresses, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { countPresses, describeOwnerTab, visit } from '../support/browser.ts';
 import { machine, machines, untilOffered } from '../support/fleet-of.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { ARTIFACT, admin, check, control, publish, randomId, report } from '../support/tenant.ts';
 
 const FOR_MAC = { platform: 'darwin', url: 'https://x.example/a.zip' };
@@ -23,10 +20,7 @@ async function saved(page: Page): Promise<string[]> {
   return text.trimEnd().split('\r\n');
 }
 
-describeInBrowser('finding things at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('finding things at the console', (opened, node) => {
   it('the audit is filtered by its own words and by days, saved as CSV, and leads to what it is about', async () => {
     const { at, page, tenant, place } = opened();
     await publish(node, tenant, '1.0.0', { rollout: 10 });

@@ -3,22 +3,15 @@
 
 import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { toStep } from '../support/dialog-steps.ts';
+import { describeOwnerTab, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { gone, type Hands } from '../support/hands.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
 import { PASSWORD } from '../support/person.ts';
-import { sharedNode } from '../support/service-suite.ts';
 
 /** Longest time between two polls of the pages that are opened here. */
 const POLL_MS = 15_000;
 
-describeInBrowser('forms at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('forms at the console', (opened) => {
   async function beginRelease(): Promise<Hands<Locator>> {
     const { at } = opened();
     await at.press('Publish release');
@@ -107,7 +100,7 @@ describeInBrowser('forms at the console', (browser) => {
     await page.evaluate("fetch('/console/api/session').then((answer) => answer.text())");
     expect(await again.place.count()).toBe(0);
     expect(await dialog.field('Version').inputValue()).toBe('7.0.0');
-    await toStep(dialog.place, 'Review');
+    await dialog.toStep('Review');
     await dialog.button(/^Publish/).waitFor();
   });
 });

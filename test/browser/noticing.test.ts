@@ -1,22 +1,16 @@
 // The console says what has happened, what is wrong and what to do, to those who begin and those who look.
 
 import { expect, it } from 'vitest';
-import { visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeOwnerTab, visit } from '../support/browser.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
 import { gone } from '../support/hands.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
 import { member } from '../support/person.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { check, control, publish, randomId, report } from '../support/tenant.ts';
 
 /** Milliseconds between two reads of `/readyz`. */
 const DEGRADED_MS = 15_000;
 
-describeInBrowser('what the console says', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('what the console says', (opened, node) => {
   it('the first page begins with what needs a person, and every page says which store is away', async () => {
     const { at, page, tab, tenant, open } = opened();
     // A browser that keeps nothing shows the console all the same.

@@ -3,19 +3,14 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
+import { describeOwnerTab, visit } from '../support/browser.ts';
 import { type Receiver, SHARED_RECEIVER, startReceiver } from '../support/receiver.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { publish } from '../support/tenant.ts';
 
 const PATH = '/console/settings/notifications';
 const NOBODY = 'Nobody is told what happens here';
 
-describeInBrowser('notifications at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
+describeOwnerTab('notifications at the console', (opened, node) => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver(SHARED_RECEIVER);

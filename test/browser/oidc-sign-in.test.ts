@@ -5,10 +5,8 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { startOwnNode } from '../support/backend.ts';
-import { openTab, type Tab } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { Hands } from '../support/hands.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { member, PASSWORD } from '../support/person.ts';
@@ -22,7 +20,7 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
   let provider: TestProvider;
   let tab: Tab;
   let page: Page;
-  let at: Hands<Page>;
+  let at: Tab['at'];
   let tenant: Tenant;
   beforeAll(async () => {
     const port = await freePort();
@@ -42,8 +40,7 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
   async function open(path = '/console'): Promise<void> {
     await tab?.close();
     tab = await openTab(browser(), node);
-    page = tab.page;
-    at = new Hands(page);
+    ({ at, page } = tab);
     await page.goto(path);
   }
 

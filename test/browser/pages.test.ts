@@ -5,11 +5,9 @@
 import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn, tooWideOn } from '../support/accessibility-faults.ts';
-import { chooseMore, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, type Tab, visit, whenShown } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Furnished, furnish, type Words } from '../support/furnish.ts';
-import { Hands } from '../support/hands.ts';
 import { sharedNode } from '../support/service-suite.ts';
 import { admin } from '../support/tenant.ts';
 
@@ -60,13 +58,12 @@ describeInBrowser('every page of the console', (browser) => {
   let furnished: Furnished;
   let tab: Tab;
   let page: Page;
-  let at: Hands<Page>;
+  let at: Tab['at'];
 
   beforeAll(async () => {
     furnished = await furnish(node, HOSTILE);
     tab = await openTab(browser(), node, { token: furnished.owner.token });
-    page = tab.page;
-    at = new Hands(page);
+    ({ at, page } = tab);
   });
   afterAll(() => tab?.close());
 
@@ -149,7 +146,7 @@ describeInBrowser('every page of the console', (browser) => {
       [place('/stable/1.0.0'), button('Pause…')],
       [place('/stable/1.0.0'), button('Plan the rollout…')],
       [place('/beta/1.3.0'), button('Hold plan…')],
-      [place('/beta/1.3.0'), () => chooseMore(page, 'Promote…')],
+      [place('/beta/1.3.0'), () => at.chooseMore('Promote…')],
       ['/console/settings/webhooks', button('Enable another…')],
       ['/console/settings/keys', button('Create key')],
       ['/console/settings/keys', button(/^Revoke W/)],

@@ -5,10 +5,14 @@ import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { startOwnNode } from '../support/backend.ts';
-import { addAuthenticator, openTab, type Tab, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import {
+  addAuthenticator,
+  describeInBrowser,
+  openTab,
+  type Tab,
+  visit,
+} from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
-import { Hands } from '../support/hands.ts';
 import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person } from '../support/person.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
@@ -22,7 +26,7 @@ describeInBrowser('passkeys at the console', (browser) => {
   let owner: Person;
   let tab: Tab;
   let page: Page;
-  let at: Hands<Page>;
+  let at: Tab['at'];
   let devices: CDPSession;
   let authenticatorId: string;
 
@@ -40,8 +44,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     tenant = await createTenant(node);
     owner = await member(node, tenant.org, 'owner', 'Olga');
     tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
-    at = new Hands(page);
+    ({ at, page } = tab);
     ({ devices, authenticatorId } = await addAuthenticator(page));
     return async () => {
       expect(await tab.complaints()).toEqual([]);
@@ -112,7 +115,7 @@ describeInBrowser('passkeys at the console', (browser) => {
     await at.button('Allow a password alone').waitFor();
     const weak = await member(node, tenant.org, 'viewer', 'Vera');
     const other = await openTab(browser(), node, { token: weak.token });
-    const there = new Hands(other.page);
+    const { at: there } = other;
     await visit(other.page, '/console/apps');
     await there.reads('is open to you once you have signed in');
     await addAuthenticator(other.page);

@@ -2,36 +2,30 @@
 // stopped by a guard, which says why wherever somebody looks.
 
 import { expect, it } from 'vitest';
-import { countPresses, tabTo, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { countPresses, describeOwnerTab, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
 import { gone } from '../support/hands.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
 import { releasesOf } from '../support/published.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { admin, check, publish, report } from '../support/tenant.ts';
 
-describeInBrowser('rollout plans at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('rollout plans at the console', (opened, node) => {
   it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     const { at, page, tab, tenant, open } = opened();
     expect((await publish(node, tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
     await open('/stable/1.0.0');
     const [plan, history] = [at.region('Plan'), at.region('History')];
     const enterAt = async (name: string) => {
-      await tabTo(page, plan.button(name));
+      await at.tabTo(plan.button(name));
       await page.keyboard.press('Enter');
     };
     await plan.reads('No plan. The rollout is raised by hand.');
     await enterAt('Plan the rollout…');
     const dialog = at.dialog('Plan the rollout of 1.0.0');
-    await tabTo(page, dialog.field('Preset'));
+    await at.tabTo(dialog.field('Preset'));
     await page.keyboard.press('c');
     await dialog.reads('1 % for 1 day, 20 % for 4 days');
-    await tabTo(page, dialog.button('Start plan'));
+    await at.tabTo(dialog.button('Start plan'));
     await page.keyboard.press('Enter');
     await gone(dialog);
     const isNow = (state: string) => plan.place.getByText(state, { exact: true }).waitFor();
@@ -45,7 +39,7 @@ describeInBrowser('rollout plans at the console', (browser) => {
     ] as const) {
       await enterAt(`${act}…`);
       const asked = at.dialog(`${act}: 1.0.0`);
-      await tabTo(page, asked.field('Reason'));
+      await at.tabTo(asked.field('Reason'));
       await page.keyboard.type(reason);
       await page.keyboard.press('Enter');
       await gone(asked);

@@ -4,12 +4,10 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
-import { chooseMore, isFocused, openTab, type Tab, tabTo, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { currentStep, goOn, toStep } from '../support/dialog-steps.ts';
+import { describeInBrowser, openTab, type Tab, visit } from '../support/browser.ts';
 import { machines } from '../support/fleet-of.ts';
 import { type CodeHost, deliverAs, giteaAsset, giteaEvent } from '../support/gitea.ts';
-import { Hands } from '../support/hands.ts';
+import { Hands, isFocused } from '../support/hands.ts';
 import { member } from '../support/person.ts';
 import { planOf, releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
@@ -21,7 +19,7 @@ describeInBrowser('publishing at the console', (browser) => {
   const node = sharedNode();
   let tab: Tab;
   let page: Page;
-  let at: Hands<Page>;
+  let at: Tab['at'];
   let tenant: Tenant;
 
   beforeAll(async () => {
@@ -30,8 +28,7 @@ describeInBrowser('publishing at the console', (browser) => {
     const windows = machines(5, { platform: 'windows', labels: { ring: 'late' } }, 'window');
     await report(node, tenant, [...machines(15, { labels: { ring: 'early' } }), ...windows]);
     tab = await openTab(browser(), node, { token: owner.token });
-    page = tab.page;
-    at = new Hands(page);
+    ({ at, page } = tab);
   });
   afterEach(async () => {
     expect(await tab.complaints()).toEqual([]);
@@ -42,8 +39,8 @@ describeInBrowser('publishing at the console', (browser) => {
   const publishing = () => at.dialog('Publish to stable');
   const press = (name: string) => at.dialog().press(name);
   const effect = () => publishing().place.getByRole('status', { name: 'What it would do' });
-  const stepOf = () => currentStep(publishing().place).textContent();
-  const step = (name: string) => toStep(publishing().place, name);
+  const stepOf = () => publishing().step.textContent();
+  const step = (name: string) => publishing().toStep(name);
 
   async function begin(version: string): Promise<void> {
     await visit(page, place('/stable'));
@@ -54,7 +51,7 @@ describeInBrowser('publishing at the console', (browser) => {
   /** Asks for the review, which is refused: this leads to a field of a step. */
   async function isRefused(field: Locator, name: string, why?: string | RegExp): Promise<void> {
     await step('How fast');
-    await goOn(publishing().place);
+    await publishing().press('Next');
     if (why !== undefined) await publishing().warns(why);
     await expect.poll(() => isFocused(field)).toBe(true);
     expect(await stepOf()).toBe(name);
@@ -90,9 +87,9 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();
     expect(await versions('stable')).toEqual(['1.1.0']);
 
-    await chooseMore(page, 'Promote…');
+    await at.chooseMore('Promote…');
     const promoting = at.dialog('Promote 1.1.0');
-    await toStep(promoting.place, 'Review');
+    await promoting.toStep('Review');
     await promoting.reads(/It begins at \d+\s% on beta\./);
     await promoting.fill('Reason', 'tried by us');
     await press('Promote to beta');
@@ -100,12 +97,12 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.waitForURL(`**${place('/beta/1.1.0')}`);
     expect([await versions('stable'), await versions('beta')]).toEqual([['1.1.0'], ['1.1.0']]);
     await at.reads('tried by us');
-    await chooseMore(page, 'Withdraw…');
+    await at.chooseMore('Withdraw…');
     await press('Withdraw 1.1.0');
     await page.waitForURL(`**${place('/beta')}`);
     expect(await versions('beta')).toEqual([]);
     await visit(page, place('/stable/1.1.0'));
-    await chooseMore(page, 'Withdraw…');
+    await at.chooseMore('Withdraw…');
     await control(node, tenant, '1.1.0', { rollout: 100 });
     expect((await check(node, tenant, '1.0.0', { device: 'device-1' })).status).toBe(200);
     await press('Withdraw 1.1.0');
@@ -120,11 +117,11 @@ describeInBrowser('publishing at the console', (browser) => {
     await visit(page, place('/stable'));
     await page.setViewportSize(PHONE);
     const enterAt = async (name: string, within: Hands = publishing()) => {
-      await tabTo(page, within.button(name));
+      await at.tabTo(within.button(name));
       await page.keyboard.press('Enter');
     };
     const type = async (label: string, text: string) => {
-      await tabTo(page, publishing().field(label));
+      await at.tabTo(publishing().field(label));
       await page.keyboard.type(text);
     };
     const opens = async (title: string) => {
@@ -146,7 +143,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await page.keyboard.type('1.3.0');
     await type('Platform', 'linux');
     await type('URL', 'https://downloads.example.com/notes-1.3.0.zip');
-    await tabTo(page, publishing().place.getByText('Signature, checksum, size, format'));
+    await at.tabTo(publishing().place.getByText('Signature, checksum, size, format'));
     await page.keyboard.press('Enter');
     await type('Size (bytes)', '1234');
     await page.keyboard.press('Enter');
@@ -157,11 +154,11 @@ describeInBrowser('publishing at the console', (browser) => {
     await enterAt('Next');
     await publishing().warns('A label needs a name.');
     await expect.poll(() => isFocused(publishing().field('Label'))).toBe(true);
-    await tabTo(page, publishing().place.getByRole('button', { name: 'Remove the label' }));
+    await at.tabTo(publishing().place.getByRole('button', { name: 'Remove the label' }));
     await page.keyboard.press('Enter');
     await enterAt('Next');
     await opens('How fast it goes out');
-    await tabTo(page, publishing().field('Share (%)'));
+    await at.tabTo(publishing().field('Share (%)'));
     await page.keyboard.press('Control+A');
     await page.keyboard.type('0');
     await page.keyboard.press('Enter');
@@ -181,7 +178,7 @@ describeInBrowser('publishing at the console', (browser) => {
 
   it('the next release begins with the artifacts of the last one, and is made with a plan of its own', async () => {
     await visit(page, place('/stable/1.1.0'));
-    await chooseMore(page, 'Publish next…');
+    await at.chooseMore('Publish next…');
     await publishing().fill('Version', '1.1.0');
     await isRefused(publishing().field('Version'), 'Files', /already exists/);
     await publishing().fill('Version', '1.4.0');

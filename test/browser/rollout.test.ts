@@ -6,10 +6,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { describeOnBackends } from '../support/backend.ts';
-import { openTab, type Tab } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { Hands } from '../support/hands.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { PASSWORD } from '../support/person.ts';
 import { check, manage, publish } from '../support/tenant.ts';
@@ -23,15 +21,14 @@ describeOnBackends('a rollout at the console', (backend) => {
     let people: { readonly url: string };
     let tab: Tab;
     let page: Page;
-    let at: Hands<Page>;
+    let at: Tab['at'];
     let tenant = { org: '', app: APP, appId: '', secret: '', keyId: '' };
 
     beforeAll(async () => {
       node = await backend.start(ADMIN_APART);
       people = adminAddress(logLines(node.output()));
       tab = await openTab(browser(), people);
-      page = tab.page;
-      at = new Hands(page);
+      ({ at, page } = tab);
     });
     afterEach(async () => {
       expect(await tab.complaints()).toEqual([]);

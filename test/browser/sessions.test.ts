@@ -3,18 +3,11 @@
 // ends is in forgiving.test.ts.
 
 import { expect, it } from 'vitest';
-import { openTab, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { Hands } from '../support/hands.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
+import { describeOwnerTab, openTab, visit } from '../support/browser.ts';
 import { member, PASSWORD } from '../support/person.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { admin, publish } from '../support/tenant.ts';
 
-describeInBrowser('sessions at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('sessions at the console', (opened, node, browser) => {
   it('a link of the operator sets a new password, once, and leads into the console', async () => {
     const { at, page, tab, tenant } = opened();
     const person = await member(node, tenant.org, 'viewer');
@@ -29,7 +22,7 @@ describeInBrowser('sessions at the console', (browser) => {
     await at.heading('Apps').waitFor();
     const second = await openTab(browser(), node);
     await second.page.goto(link);
-    await new Hands(second.page).reads('It was used or has expired');
+    await second.at.reads('It was used or has expired');
     await second.close();
   });
 

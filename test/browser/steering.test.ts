@@ -3,24 +3,17 @@
 
 import type { Locator, Route } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { chooseMore, countPresses, DEADLINES_OF_PAGE, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
-import { goOn, toStep } from '../support/dialog-steps.ts';
+import { countPresses, DEADLINES_OF_PAGE, describeOwnerTab, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { machines } from '../support/fleet-of.ts';
 import { gone, type Hands } from '../support/hands.ts';
-import { eachOwnerTab } from '../support/owner-tab.ts';
 import { planOf, releasesOf, servedAs } from '../support/published.ts';
-import { sharedNode } from '../support/service-suite.ts';
 import { control, publish, report } from '../support/tenant.ts';
 
 const DEVICES = 40;
 const MANY = new RegExp(`${DEVICES} more devices are offered it now`);
 
-describeInBrowser('steering at the console', (browser) => {
-  const node = sharedNode();
-  const opened = eachOwnerTab(browser, node);
-
+describeOwnerTab('steering at the console', (opened, node) => {
   /** Opens the dialog of an act; resolves once it says what it would do. */
   async function ask(opens: string, verb: string): Promise<Hands<Locator>> {
     const { at } = opened();
@@ -51,30 +44,30 @@ describeInBrowser('steering at the console', (browser) => {
     const { at, page, tenant, open } = opened();
     await publish(node, tenant, '1.0.0', { channel: 'beta', status: 'paused' });
     await open('/beta/1.0.0');
-    await chooseMore(page, 'Promote…');
+    await at.chooseMore('Promote…');
     const dialog = at.dialog('Promote 1.0.0');
-    await goOn(dialog.place);
+    await dialog.press('Next');
     await dialog.warns('It is paused on beta. Say rollout, plan');
     expect(await dialog.button('Promote to stable').count()).toBe(0);
     await dialog.fill('Share (%)', '100');
-    await toStep(dialog.place, 'Review');
+    await dialog.toStep('Review');
     await dialog.reads('It is paused on beta');
     await dialog.field(MANY).waitFor();
     expect(await dialog.button('Promote to stable').isDisabled()).toBe(true);
     await dialog.press('Back');
     await dialog.check(/^By a plan/);
     await dialog.choose('Preset', 'careful');
-    await toStep(dialog.place, 'Review');
+    await dialog.toStep('Review');
     await dialog.reads(`Of ${DEVICES} devices seen in the last 30 days, 0 are offered`);
     await dialog.press('Promote to stable');
     await page.waitForURL('**/stable/1.0.0');
     await at.heading('Plan').waitFor();
     expect(await planOf(node, tenant, '1.0.0')).toMatchObject({ plan: { status: 'running' } });
 
-    await chooseMore(page, 'Publish next…');
+    await at.chooseMore('Publish next…');
     const publishing = at.dialog('Publish to stable');
     await publishing.fill('Version', '1.1.0');
-    await toStep(publishing.place, 'Review');
+    await publishing.toStep('Review');
     // It has the files of 1.0.0 still, which is an error (§23.3).
     await confirm(publishing, 'Publish anyway');
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();

@@ -4,10 +4,8 @@
 
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { openTab, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, visit } from '../support/browser.ts';
 import { furnish } from '../support/furnish.ts';
-import { Hands } from '../support/hands.ts';
 import { PASSWORD } from '../support/person.ts';
 import { sharedNode } from '../support/service-suite.ts';
 
@@ -37,8 +35,8 @@ describeInBrowser('a viewer at the console', (browser) => {
     const furnished = await furnish(node);
     const owner = await openTab(browser(), node, { token: furnished.owner.token });
     const tab = await openTab(browser(), node);
-    const { page } = tab;
-    const [ruling, at] = [new Hands(owner.page), new Hands(page)];
+    const { at, page } = tab;
+    const ruling = owner.at;
     await visit(owner.page, '/console/settings/members');
     await ruling.press('Invite member');
     await ruling.dialog().fill('Email', 'viewer@example.com');

@@ -2,8 +2,7 @@
 // is back.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTab, type Tab, visit } from '../support/browser.ts';
-import { describeInBrowser } from '../support/describe-in-browser.ts';
+import { describeInBrowser, openTab, type Tab, visit } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
 import { type ServingNode, startNode } from '../support/node.ts';

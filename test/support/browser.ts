@@ -1,4 +1,5 @@
-// Opens the console in a real browser: headless Chromium, as Debian packages it.
+// Opens the console in a real browser: headless Chromium, as Debian packages it. Without one the suites are
+// skipped, and the run says so; CI demands one (global-setup.ts).
 
 import {
   type Browser,
@@ -8,13 +9,19 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
+import { Hands } from './hands.ts';
+import { member, type Person } from './person.ts';
+import { type SharedNode, sharedNode } from './service-suite.ts';
+import { createTenant, type Tenant } from './tenant.ts';
 
 /** Browser window on the console, with the faults that occurred in it. */
 export type Tab = {
   readonly page: Page;
   readonly context: BrowserContext;
+  readonly at: Hands<Page>;
   /**
    * Returns what no page of the console may cause: errors, dialogs, breaches of its policy. Empty when
    * all is well.
@@ -48,8 +55,6 @@ const ARGUMENTS = ['--no-sandbox', '--disable-dev-shm-usage', '--in-process-gpu'
 const WAIT_MS = 60_000;
 /** Milliseconds that pass in a page between two looks at it: no poll of the console is as frequent. */
 const STEP_MS = 1500;
-/** More presses of the Tab key than any page or dialog has controls. */
-const TABS_MAX = 80;
 /** Milliseconds in which an element is to be shown, on a busy machine. */
 const SHOWN_MS_MAX = 90_000;
 /**
@@ -67,10 +72,31 @@ export function findBrowser(): string | undefined {
 }
 
 /** Starts Chromium; throws when there is none. */
-export function startBrowser(): Promise<Browser> {
+function startBrowser(): Promise<Browser> {
   const executablePath = findBrowser();
   if (executablePath === undefined) throw new Error(`None of ${NAMES.join(', ')} is in PATH`);
   return chromium.launch({ executablePath, args: ARGUMENTS });
+}
+
+/** Runs a suite with a browser of its own; `browser` gives it from the suite's first `beforeAll` on. */
+export function describeInBrowser(title: string, suite: (browser: () => Browser) => void): void {
+  if (findBrowser() === undefined) {
+    // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
+    describe.skip(`${title} (skipped: no Chromium on this machine)`, () => suite(notStarted));
+    return;
+  }
+  describe(title, () => {
+    let started: Browser | undefined;
+    beforeAll(async () => {
+      started = await startBrowser();
+    });
+    afterAll(() => started?.close());
+    suite(() => started ?? notStarted());
+  });
+}
+
+function notStarted(): never {
+  throw new Error('The browser was not started');
 }
 
 /** Opens a browser window that shares nothing with any other. */
@@ -98,6 +124,7 @@ export async function openTab(
   return {
     page,
     context,
+    at: new Hands(page),
     async complaints() {
       // Events before this answer have arrived with it.
       await page.evaluate('1');
@@ -154,27 +181,6 @@ export async function whenShown(page: Page): Promise<void> {
   );
 }
 
-/** Goes to an element with the Tab key alone. */
-export async function tabTo(page: Page, target: Locator): Promise<void> {
-  await target.waitFor();
-  for (let presses = 0; presses < TABS_MAX; presses++) {
-    if (await isFocused(target)) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error('The Tab key does not reach it');
-}
-
-/** Returns whether an element has the focus. */
-export function isFocused(target: Locator): Promise<boolean> {
-  return target.evaluate((element) => element === element.ownerDocument.activeElement);
-}
-
-/** Chooses an action of a release that is in its menu. */
-export async function chooseMore(page: Page, name: string): Promise<void> {
-  await page.locator('summary[aria-label="More"]').click();
-  await page.getByRole('button', { name }).click();
-}
-
 /** Authenticator of a device whose owner is always there, and whom it knows. */
 const AUTHENTICATOR = {
   protocol: 'ctap2',
@@ -203,4 +209,41 @@ export async function countPresses(page: Page): Promise<() => Promise<number>> {
     addEventListener('click', () => { window.presses += 1; }, true);
   })()`);
   return () => page.evaluate('window.presses');
+}
+
+export type OwnerTab = Tab & {
+  readonly tab: Tab;
+  readonly tenant: Tenant;
+  readonly owner: Person;
+  /** Returns the address of a page of the app. */
+  place(path?: string): string;
+  /** Opens a page of the app. */
+  open(path?: string): Promise<void>;
+};
+
+type OwnerSuite = (opened: () => OwnerTab, node: SharedNode, browser: () => Browser) => void;
+
+/**
+ * Runs a suite on the run's node; `opened` gives the owner of a new organization for each test, at the console,
+ * whose page has no complaint after it.
+ */
+export function describeOwnerTab(title: string, suite: OwnerSuite): void {
+  describeInBrowser(title, (browser) => {
+    const node = sharedNode();
+    let opened: OwnerTab | undefined;
+    beforeEach(async () => {
+      const tenant = await createTenant(node);
+      const owner = await member(node, tenant.org, 'owner', 'Olga');
+      await opened?.close();
+      const tab = await openTab(browser(), node, { token: owner.token });
+      const place = (path = '') => `/console/apps/${tenant.app}${path}`;
+      const open = (path = '') => visit(tab.page, place(path));
+      opened = { ...tab, tab, tenant, owner, place, open };
+    });
+    afterEach(async () => {
+      expect(await opened?.complaints()).toEqual([]);
+    });
+    afterAll(() => opened?.close());
+    suite(() => opened ?? notStarted(), node, browser);
+  });
 }

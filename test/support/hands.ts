@@ -2,6 +2,10 @@
 
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
+
+/** More presses of the Tab key than any page or dialog has controls. */
+const TABS_MAX = 80;
 
 type Name = string | RegExp;
 /** Page, or a part of one such as a dialog. */
@@ -73,6 +77,40 @@ export class Hands<Of extends Place = Place> {
     await gone(this);
   }
 
+  /** The mark of the step that a dialog shows. */
+  get step(): Locator {
+    return this.place.locator('[aria-current="step"]');
+  }
+
+  /** Goes on until a dialog shows this step. */
+  async toStep(name: string): Promise<void> {
+    for (;;) {
+      const before = await this.step.textContent();
+      if (before === name) return;
+      await this.press('Next');
+      await eventually(
+        `the step after ${before}`,
+        async () => (await this.step.textContent()) !== before,
+      );
+    }
+  }
+
+  /** Goes to an element with the Tab key alone. */
+  async tabTo(target: Locator): Promise<void> {
+    await target.waitFor();
+    for (let presses = 0; presses < TABS_MAX; presses++) {
+      if (await isFocused(target)) return;
+      await target.page().keyboard.press('Tab');
+    }
+    throw new Error('The Tab key does not reach it');
+  }
+
+  /** Chooses an action of a release that is in its menu. */
+  async chooseMore(name: string): Promise<void> {
+    await this.place.locator('summary[aria-label="More"]').click();
+    await this.place.getByRole('button', { name }).click();
+  }
+
   /** Follows links, one after the other. */
   async follow(...names: readonly Name[]): Promise<void> {
     for (const name of names) await this.link(name).click();
@@ -123,4 +161,9 @@ export class Hands<Of extends Place = Place> {
 /** Waits until a dialog, or another part of a page, is gone. */
 export function gone({ place }: Hands<Locator>): Promise<void> {
   return place.waitFor({ state: 'detached' });
+}
+
+/** Returns whether an element has the focus. */
+export function isFocused(target: Locator): Promise<boolean> {
+  return target.evaluate((element) => element === element.ownerDocument.activeElement);
 }
