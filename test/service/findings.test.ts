@@ -4,16 +4,26 @@
 
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { Finding } from '../../src/contract/dry-run.ts';
 import { classifyAssets } from '../../src/domain/release/asset/classify-assets.ts';
 import { findingText } from '../../src/words/finding.ts';
+import { BuildFolder } from '../support/build-folder.ts';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { Json } from '../support/published.ts';
-import { PublisherShell } from '../support/publisher-shell.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { ARTIFACT, admin, control, manage, publish, send } from '../support/tenant.ts';
+import { runSluiceHere } from '../support/sluice-command.ts';
+import {
+  ARTIFACT,
+  admin,
+  control,
+  createTenant,
+  manage,
+  publish,
+  send,
+  type Tenant,
+} from '../support/tenant.ts';
 
 /** A release of files, the content of each of which is its name. */
 type Case = {
@@ -74,17 +84,23 @@ const OF_A_WARNING: Case = {
 const CHANNELS = ['stable', 'posted', 'built', 'imported', 'promoted'];
 
 serviceSuite('findings', (node) => {
-  const shell = new PublisherShell(node);
+  const folder = new BuildFolder();
+  let tenant: Tenant;
+  beforeEach(async () => {
+    tenant = await createTenant(node);
+  });
+  const run = (args: readonly string[]) =>
+    runSluiceHere(args, { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret });
   const call = (query: string, more: Json = {}, path = 'releases') => {
-    const name = { app: shell.tenant.app, channel: 'stable', version: '1.0.15' };
+    const name = { app: tenant.app, channel: 'stable', version: '1.0.15' };
     const body = { ...name, artifacts: [ARTIFACT], ...more };
-    return manage(node, shell.tenant, 'POST', `${path}${query}`, body);
+    return manage(node, tenant, 'POST', `${path}${query}`, body);
   };
   const namesIn = (findings: unknown) =>
     (findings as Finding[]).map(({ severity, path }) => `${severity} ${path}`);
 
   async function prepare({ before, settings }: Case): Promise<void> {
-    const { app } = shell.tenant;
+    const { app } = tenant;
     for (const name of CHANNELS) {
       if (name !== 'stable') await admin(node, 'POST', 'channels', { app, name });
       for (const [version, artifacts] of Object.entries(before)) {
@@ -95,12 +111,12 @@ serviceSuite('findings', (node) => {
   }
 
   async function sluice(channel: string, ...args: readonly string[]): Promise<Json> {
-    const place = ['--app', shell.tenant.app, '--channel', channel, '--json'];
-    return JSON.parse((await shell.sluice([...args, ...place])).stdout) as Json;
+    const place = ['--app', tenant.app, '--channel', channel, '--json'];
+    return JSON.parse((await run([...args, ...place])).stdout) as Json;
   }
 
   function byCommand({ version, host, files }: Case): Promise<Json> {
-    const paths = files.map((name) => shell.write(name, name));
+    const paths = files.map((name) => folder.write(name, name));
     const more = ['--version', version, '--url-base', host];
     return sluice('built', 'release', 'publish', ...paths, ...more);
   }
@@ -113,13 +129,13 @@ serviceSuite('findings', (node) => {
   async function byImport(each: Case): Promise<Json> {
     const tag = { tag_name: `v${each.version}`, draft: false, prerelease: false };
     const listed = [{ ...tag, created_at: '2026-01-01T00:00:00Z', assets: assetsOf(each) }];
-    const file = shell.write('releases.json', JSON.stringify(listed));
+    const file = folder.write('releases.json', JSON.stringify(listed));
     const more = ['--github-json', file, '--rollout', String(each.settings.defaultRollout)];
     return ((await sluice('imported', 'import', ...more)).releases as [Json])[0];
   }
 
   async function byWebhook(each: Case): Promise<Json | undefined> {
-    const hook = await enableWebhook(node, shell.tenant);
+    const hook = await enableWebhook(node, tenant);
     const event = releaseEvent(`v${each.version}`, { assets: assetsOf(each) });
     return (await deliver(node, hook, event)).body;
   }
@@ -159,13 +175,13 @@ serviceSuite('findings', (node) => {
     for (const text of [...texts, ...passedOver]) expect(announced?.reason).toContain(text);
 
     // `sluice release promote` stops at an error as well, and goes on with --force.
-    const way = ['--app', shell.tenant.app, '--from', 'posted', '--to', 'promoted'];
+    const way = ['--app', tenant.app, '--from', 'posted', '--to', 'promoted'];
     const args = ['release', 'promote', ...way, '--version', version];
-    const { code, stdout, stderr } = await shell.sluice(args);
+    const { code, stdout, stderr } = await run(args);
     expect([code, stderr]).toEqual([isStopped ? 1 : 0, '']);
     for (const words of each.promoted) expect(stdout).toMatch(words);
     if (!isStopped) return;
-    const forced = await shell.json(...args, '--force');
+    const forced = JSON.parse((await run([...args, '--force', '--json'])).stdout) as Json;
     expect([forced.outcome, namesIn(forced.findings)]).toEqual(['promoted', expected]);
   });
 
@@ -177,22 +193,22 @@ serviceSuite('findings', (node) => {
     expect((await call('?findings=false')).body).not.toHaveProperty('findings');
     const isThere = 'Version already exists on this app and channel';
     expectError(await call('?findings=true'), 409, isThere);
-    await control(node, shell.tenant, '1.0.15', { status: 'paused' });
+    await control(node, tenant, '1.0.15', { status: 'paused' });
     const names = { from: 'stable', to: 'beta', channel: undefined, artifacts: undefined };
     const promoted = await call('?findings=true', { ...names, rollout: 5 }, 'releases/promote');
     const paused = { path: 'from', severity: 'warning', message: 'It is paused on stable' };
     expect([promoted.status, promoted.body?.findings]).toEqual([201, [paused]]);
 
-    const place = { app: shell.tenant.app, channel: 'stable' };
+    const place = { app: tenant.app, channel: 'stable' };
     const body = { ...place, version: '1.0.16', artifacts: [IMAGE] };
-    const headers = { authorization: `Bearer ${shell.tenant.secret}`, 'idempotency-key': 'once' };
+    const headers = { authorization: `Bearer ${tenant.secret}`, 'idempotency-key': 'once' };
     const repeat = () => send(node, 'POST', '/api/v1/releases?findings=true', { body, headers });
     const [first, again] = [await repeat(), await repeat()];
     expect(namesIn(first.body?.findings)).toEqual(['warning artifacts']);
     expect(again).toMatchObject({ status: 201, body: first.body });
 
     const other = { ...IMAGE, url: `${HOST}/other.dmg` };
-    const settings = { app: shell.tenant.app, name: 'stable', approvals: 'one' };
+    const settings = { app: tenant.app, name: 'stable', approvals: 'one' };
     await admin(node, 'PATCH', 'channels', settings);
     const waiting = await call('?findings=true', { version: '1.0.17', artifacts: [other] });
     const asked = ['warning channel', 'warning artifacts'];
@@ -200,7 +216,6 @@ serviceSuite('findings', (node) => {
   });
 
   it('settings tell of a minimum version that not every device is offered (§11.25)', async () => {
-    const { tenant } = shell;
     const set = async (change: Json, name = 'stable') => {
       const answer = await admin(node, 'PATCH', 'channels', { app: tenant.app, name, ...change });
       expect(answer.status).toBe(200);

@@ -3,24 +3,25 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import { findingsOf } from '../../src/domain/release/finding/findings.ts';
 import { snapshot, version } from '../domain/sample.ts';
-import { CommandShell } from './command-shell.ts';
+import { BuildFolder } from './build-folder.ts';
 import { loopbackServer } from './loopback-server.ts';
 import type { Json } from './published.ts';
 import { type CommandResult, runSluiceHere } from './sluice-command.ts';
 
 export const TIME = '2026-01-02T03:04:05.678Z';
+export const URL_BASE = 'https://downloads.example.com/notes';
+export const ONE_LINE = /^sluice: [^\n]+\n$/;
 
 /** Request of the command: `POST releases?dryRun=true`, and its body as text. */
 type Asked = { readonly call: string; readonly body: string };
 type Answered = readonly [status: number, body: object, headers?: Record<string, string>];
 type Publication = Json & { readonly version: string; readonly artifacts: readonly Artifact[] };
 
-export class BuildShell extends CommandShell {
-  readonly app = 'notes';
+export class BuildShell extends BuildFolder {
   url = '';
   asked: Asked[] = [];
   /** Releases that the service has. */
@@ -48,6 +49,36 @@ export class BuildShell extends CommandShell {
   sluice(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<CommandResult> {
     const own = { SLUICE_URL: this.url, SLUICE_KEY: 'key', ADMIN_TOKEN: 'token' };
     return runSluiceHere(args, { ...own, DATA_DIR: join(this.path, 'none'), ...env });
+  }
+
+  /** Runs a command that must succeed, and returns what it answers. */
+  async json(...args: string[]): Promise<Json> {
+    const { code, stdout, stderr } = await this.sluice([...args, '--json']);
+    expect([code, stderr], stdout).toEqual([0, '']);
+    return JSON.parse(stdout) as Json;
+  }
+
+  /** Expects a command to end so, with nothing on stdout and one line on stderr. */
+  async expectEnd(
+    args: readonly string[],
+    code: number,
+    words: RegExp | string,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<void> {
+    const result = await this.sluice(args, env);
+    expect([result.code, result.stdout], args.join(' ')).toEqual([code, '']);
+    expect(result.stderr, args.join(' ')).toMatch(ONE_LINE);
+    expect(result.stderr, args.join(' ')).toMatch(words);
+  }
+
+  /** Options that name the release 1.2.3. */
+  name(): string[] {
+    return ['--app', 'notes', '--channel', 'stable', '--version', '1.2.3'];
+  }
+
+  /** Arguments that publish files as 1.2.3. */
+  publish(files: readonly string[], ...more: string[]): string[] {
+    return ['release', 'publish', ...files, ...this.name(), '--url-base', URL_BASE, ...more];
   }
 
   private async reply(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -4,8 +4,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { BuildShell, TIME } from '../../support/build-shell.ts';
-import { URL_BASE } from '../../support/command-shell.ts';
+import { BuildShell, ONE_LINE, TIME, URL_BASE } from '../../support/build-shell.ts';
 import type { Json } from '../../support/published.ts';
 import { rowsOf } from '../../support/rows-of.ts';
 
@@ -16,7 +15,6 @@ const PUBLISHED = { ...PLACE, status: 'published' };
 const UPDATE = 'channel update --app notes --name beta';
 const BETA = { app: 'notes', name: 'beta' };
 const PURGE = `devices purge --app notes --first-seen-after ${TIME}`;
-const ONE_LINE = /^sluice: [^\n]+\n$/;
 
 const shell = new BuildShell();
 

@@ -2,8 +2,7 @@
 // answers are tested in ../build/github-releases.test.ts.
 
 import { describe, expect, it } from 'vitest';
-import { BuildShell } from '../../support/build-shell.ts';
-import { URL_BASE } from '../../support/command-shell.ts';
+import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import type { Json } from '../../support/published.ts';
 
 /** A SHA-512 in base64. */

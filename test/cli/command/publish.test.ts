@@ -5,8 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { BUILT, ELECTRON_BUILDER, type Folder, TAURI } from '../../support/build-folders.ts';
-import { BuildShell } from '../../support/build-shell.ts';
-import { URL_BASE } from '../../support/command-shell.ts';
+import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import { freePort } from '../../support/free-port.ts';
 import type { Json } from '../../support/published.ts';
 
