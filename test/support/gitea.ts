@@ -1,7 +1,8 @@
-// Gitea and Forgejo as senders of release webhooks: their headers, their signature over the event, and the
-// shape of their release events, as their delivery code writes them.
+// Code hosts as senders of release webhooks: their headers and signatures, and the shape of the release events
+// of Gitea and Forgejo, as their delivery code writes them.
 
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { sign } from '@octokit/webhooks-methods';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
 import { type Answer, admin, send } from './tenant.ts';
 
@@ -15,11 +16,12 @@ export type CodeHost = {
   readonly secret: string;
 };
 
-type Options = {
+export type DeliveryOptions = {
   readonly event?: string;
   /** True when the event is sent in a form. */
   readonly form?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Headers to add or to replace; undefined leaves a header out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
 };
 
 /** Enables a webhook with settings; throws when that is refused. */
@@ -80,32 +82,37 @@ export function giteaEvent(
   };
 }
 
-/** Delivers an event as the code host does, which signs the event whatever it travels in. */
-export function deliverAs(
+/** Delivers an event (text is sent as it is) as the code host does. */
+export async function deliverAs(
   node: Addressed,
   { provider, path, secret }: CodeHost,
   payload: unknown,
-  { event = 'release', form = false, headers = {} }: Options = {},
+  { event = 'release', form = false, headers = {} }: DeliveryOptions = {},
 ): Promise<Answer> {
-  const json = JSON.stringify(payload);
-  const digest = createHmac('sha256', secret).update(json).digest('hex');
+  const json = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const body = form ? new URLSearchParams({ payload: json }).toString() : json;
+  // GitHub signs the body, the others the event, whatever it travels in.
+  const signed = provider === 'github' ? body : json;
+  const signature = signed === '' ? undefined : await sign(secret, signed);
   const delivery = randomUUID();
   // Forgejo sends Gitea's headers as well, and both send GitHub's.
-  const families = provider === 'forgejo' ? ['forgejo', 'gitea', 'gogs'] : ['gitea', 'gogs'];
-  const own = families.flatMap((family) => [
+  const families = { github: [], gitea: ['gitea', 'gogs'], forgejo: ['forgejo', 'gitea', 'gogs'] };
+  const own = families[provider].flatMap((family) => [
     [`x-${family}-event`, event],
     [`x-${family}-delivery`, delivery],
-    [`x-${family}-signature`, digest],
+    [`x-${family}-signature`, signature?.slice('sha256='.length)],
   ]);
+  const all: Readonly<Record<string, string | undefined>> = {
+    'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+    'x-github-event': event,
+    'x-github-delivery': delivery,
+    'x-hub-signature-256': signature,
+    ...Object.fromEntries(own),
+    ...headers,
+  };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
   return send(node, 'POST', path, {
-    body: form ? new URLSearchParams({ payload: json }).toString() : json,
-    headers: {
-      'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
-      'x-github-event': event,
-      'x-github-delivery': delivery,
-      'x-hub-signature-256': `sha256=${digest}`,
-      ...Object.fromEntries(own),
-      ...headers,
-    },
+    body,
+    headers: Object.fromEntries(given) as Record<string, string>,
   });
 }

@@ -1,25 +1,14 @@
 // GitHub as the sender of release webhooks: its recorded payloads, and deliveries with its signature.
 
-import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { sign } from '@octokit/webhooks-methods';
-import { enableCodeHost } from './gitea.ts';
-import { type Answer, send, type Tenant } from './tenant.ts';
+import { type DeliveryOptions, deliverAs, enableCodeHost } from './gitea.ts';
+import type { Answer, Tenant } from './tenant.ts';
 
 type Payload = Record<string, unknown> & { action: string; release: Record<string, unknown> };
 type Recorded = { readonly name: string; readonly examples: readonly Payload[] };
 type Addressed = { readonly url: string };
 
 export type Hook = { readonly path: string; readonly url: string; readonly secret: string };
-
-export type DeliveryOptions = {
-  /** `X-GitHub-Event`; `release` unless told otherwise. */
-  readonly event?: string;
-  /** True when the payload is sent as a form instead of JSON. */
-  readonly form?: boolean;
-  /** Headers to add or to replace; undefined leaves a header out. */
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-};
 
 const require = createRequire(import.meta.url);
 
@@ -57,26 +46,13 @@ export function asset(name: string, more: Record<string, unknown> = {}): Record<
   };
 }
 
-/** Sends a payload (text is sent as it is) signed with the hook's secret. */
-export async function deliver(
+/** Sends a payload signed with the hook's secret. */
+export function deliver(
   node: Addressed,
   hook: Pick<Hook, 'path' | 'secret'>,
   payload: unknown,
   options: DeliveryOptions = {},
 ): Promise<Answer> {
-  const json = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  const body = options.form ? new URLSearchParams({ payload: json }).toString() : json;
-  const headers = {
-    'content-type': options.form ? 'application/x-www-form-urlencoded' : 'application/json',
-    'user-agent': 'GitHub-Hookshot/0a1b2c3',
-    'x-github-event': options.event ?? 'release',
-    'x-github-delivery': randomUUID(),
-    'x-hub-signature-256': body === '' ? undefined : await sign(hook.secret, body),
-    ...options.headers,
-  };
-  const given = Object.entries(headers).filter(([, value]) => value !== undefined);
-  return send(node, 'POST', hook.path, {
-    body,
-    headers: Object.fromEntries(given) as Record<string, string>,
-  });
+  const headers = { 'user-agent': 'GitHub-Hookshot/0a1b2c3', ...options.headers };
+  return deliverAs(node, { ...hook, provider: 'github' }, payload, { ...options, headers });
 }
