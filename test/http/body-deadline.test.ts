@@ -6,12 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { failureReply, jsonReply } from '../../src/http/transport/reply.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createRouter, type Route } from '../../src/http/transport/router.ts';
-import { type Server, startServer } from '../../src/http/transport/server.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { Metrics } from '../../src/observe/metrics.ts';
-import { httpEngines } from '../support/http-engines.ts';
+import type { Route } from '../../src/http/transport/router.ts';
+import type { Server } from '../../src/http/transport/server.ts';
+import { httpEngines, serveOn } from '../support/http-engines.ts';
 import { Dialogue } from '../support/raw-exchange.ts';
 
 const DEADLINE_MS = 60_000;
@@ -35,9 +32,7 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
         return jsonReply(200, { bytes: received.length });
       },
     };
-    const router = createRouter([slow], new Traffic(createLog('silent'), new Metrics()));
-    const place = { host: '127.0.0.1', port: 0, isPortShared: false, direct: {} };
-    server = await startServer({ engine, ...place, router });
+    server = await serveOn(engine, [slow]);
   });
   afterAll(() => server?.close());
   beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));

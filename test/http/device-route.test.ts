@@ -7,9 +7,7 @@ import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
 import type { DeviceQuestion } from '../../src/http/device/device-question.ts';
 import { DeviceRoute } from '../../src/http/device/device-route.ts';
 import { NO_STORE, replyHead } from '../../src/http/transport/reply.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { Metrics } from '../../src/observe/metrics.ts';
+import { silentTraffic } from '../support/http-engines.ts';
 import { requestOf, responseOf } from './fake-exchange.ts';
 
 const DECISION = { candidate: undefined };
@@ -25,7 +23,7 @@ function ask(parts: Partial<DeviceQuestion<never>>): string[] {
   };
   const check = { now: () => DECISION, refused: () => fail('unknownApp'), later: () => undefined };
   const gate = { now: () => ADMITTED, network: new Int32Array(4) };
-  const traffic = new Traffic(createLog('silent'), new Metrics());
+  const traffic = silentTraffic();
   const route = new DeviceRoute<never>(question as never, { check, gate, traffic } as never);
   const statuses: string[] = [];
   route.get(responseOf(statuses), requestOf('/u/acme/stable'));

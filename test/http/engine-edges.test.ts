@@ -7,16 +7,13 @@ import type { HttpEngine } from '../../src/http/transport/engine.ts';
 import type { HttpResponse } from '../../src/http/transport/http-app.ts';
 import { openNodeApp } from '../../src/http/transport/node-app.ts';
 import { type HeaderPair, jsonReply } from '../../src/http/transport/reply.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createRouter, type Route } from '../../src/http/transport/router.ts';
-import { ConnectionLimit, type Server, startServer } from '../../src/http/transport/server.ts';
+import type { Route } from '../../src/http/transport/router.ts';
+import { ConnectionLimit, type Server } from '../../src/http/transport/server.ts';
 import { writeReply } from '../../src/http/transport/write-reply.ts';
 import { LabelledCount } from '../../src/observe/labelled-count.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { Metrics } from '../../src/observe/metrics.ts';
 import { RareLog } from '../../src/observe/rare-log.ts';
 import { eventually } from '../support/eventually.ts';
-import { httpEngines } from '../support/http-engines.ts';
+import { httpEngines, serveOn } from '../support/http-engines.ts';
 import { Dialogue } from '../support/raw-exchange.ts';
 
 const NEXT = 'GET /u/next HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -86,11 +83,8 @@ function routesOf(waiting: Set<() => void>): readonly Route[] {
   ];
 }
 
-async function serve(engine: HttpEngine, told: Told[], waiting: Set<() => void>): Promise<Server> {
-  const log = createLog('silent');
-  return startServer({
-    engine,
-    ...{ host: '127.0.0.1', port: 0, isPortShared: false },
+function serve(engine: HttpEngine, told: Told[], waiting: Set<() => void>): Promise<Server> {
+  return serveOn(engine, routesOf(waiting), {
     direct: {
       '/u': {
         get: (res, req) => {
@@ -102,7 +96,6 @@ async function serve(engine: HttpEngine, told: Told[], waiting: Set<() => void>)
         head: (res: HttpResponse) => writeReply(res, jsonReply(200, 'here'), true, false),
       },
     },
-    router: createRouter(routesOf(waiting), new Traffic(log, new Metrics())),
   });
 }
 

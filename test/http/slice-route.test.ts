@@ -9,11 +9,9 @@ import { decide } from '../../src/domain/decision/decide.ts';
 import { planUpdate } from '../../src/domain/decision/plan.ts';
 import type { Device } from '../../src/domain/decision/rule/decision-rule.ts';
 import { sliceRoute } from '../../src/http/device/slice-route.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { Metrics } from '../../src/observe/metrics.ts';
 import type { CheckQuery } from '../../src/serving/catalog-slot.ts';
 import { catalog, release, targeting } from '../domain/sample.ts';
+import { silentTraffic } from '../support/http-engines.ts';
 import { answerOf, requestOf, responseOf } from './fake-exchange.ts';
 
 const WAITING_MAX = 1000;
@@ -28,7 +26,7 @@ it('1,000 requests may wait for a store, the next is 503, and room is made by ea
         answerFirst = () => resolve(fail('unknownApp') as never);
       }),
   };
-  const traffic = new Traffic(createLog('silent'), new Metrics());
+  const traffic = silentTraffic();
   const { handlers } = sliceRoute({ check, traffic });
   const statuses: string[] = [];
   const ask = () =>
@@ -67,7 +65,7 @@ describe('a decision for a slice', () => {
     },
     refused: () => fail('unknownChannel'),
   };
-  const traffic = new Traffic(createLog('silent'), new Metrics());
+  const traffic = silentTraffic();
   const { handlers } = sliceRoute({ check, traffic } as never);
   const ask = (path: string, told?: Record<string, string>) =>
     answerOf(handlers.get, `/c/acme/${path}`, told);

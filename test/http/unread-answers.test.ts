@@ -5,10 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RequestHandler } from '../../src/http/transport/http-app.ts';
 import { type Reply, replyHead } from '../../src/http/transport/reply.ts';
-import { type Server, startServer } from '../../src/http/transport/server.ts';
+import type { Server } from '../../src/http/transport/server.ts';
 import { writeReply } from '../../src/http/transport/write-reply.ts';
 import { eventually } from '../support/eventually.ts';
-import { httpEngines } from '../support/http-engines.ts';
+import { httpEngines, serveOn } from '../support/http-engines.ts';
 
 const NO_CONTENT: Reply = { status: 204, head: replyHead(204, [['Cache-Control', 'no-store']]) };
 const NOT_MODIFIED: Reply = { status: 304, headers: [['ETag', '"a"']] };
@@ -77,12 +77,8 @@ describe.each(await httpEngines())('on %s', (_, engine) => {
     };
   };
   beforeAll(async () => {
-    server = await startServer({
-      engine,
-      ...{ host: '127.0.0.1', port: 0, isPortShared: false },
-      direct: { '/u': { get: answering(false), head: answering(true) } },
-      router: (res) => res.close(),
-    });
+    const direct = { '/u': { get: answering(false), head: answering(true) } };
+    server = await serveOn(engine, [], { direct });
   });
   afterAll(() => server?.close());
 

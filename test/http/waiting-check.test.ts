@@ -6,10 +6,8 @@ import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
 import type { Asker } from '../../src/flow/batcher.ts';
 import { WaitingCheck } from '../../src/http/device/waiting-check.ts';
 import { NO_STORE, replyHead } from '../../src/http/transport/reply.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
-import { createLog } from '../../src/observe/log.ts';
-import { Metrics } from '../../src/observe/metrics.ts';
 import { gate } from '../support/gate.ts';
+import { silentTraffic } from '../support/http-engines.ts';
 import { responseOf } from './fake-exchange.ts';
 
 const DECISION = { candidate: undefined };
@@ -20,8 +18,7 @@ function begin(parts: object = {}, mustSettle = false, response: object = {}) {
   const statuses: string[] = [];
   const called: string[] = [];
   const waiting: { settled?: Asker<number>; noted?: Asker<boolean> } = {};
-  const metrics = new Metrics();
-  const traffic = new Traffic(createLog('silent'), metrics);
+  const traffic = silentTraffic();
   const query = { scope: { slot: {} } };
   const check = {
     now: () => void called.push('now'),

@@ -14,18 +14,17 @@ import { directHandlers } from '../../src/http/device/updater-route.ts';
 import { writeAppcast } from '../../src/http/notes/feed-formats.ts';
 import { RenderedAppcasts } from '../../src/http/notes/feed-routes.ts';
 import { notesHtml } from '../../src/http/notes/notes-html.ts';
-import { Traffic } from '../../src/http/transport/request-observation.ts';
 import { createRouter } from '../../src/http/transport/router.ts';
 import { assembleUpdaters } from '../../src/node/assemble/device-side.ts';
 import { AppCounts } from '../../src/observe/app-counts.ts';
 import { CHECK_REASONS } from '../../src/observe/label-values.ts';
-import { createLog } from '../../src/observe/log.ts';
 import { Metrics } from '../../src/observe/metrics.ts';
 import { CatalogSlot, type CheckQuery, PlanBudget } from '../../src/serving/catalog-slot.ts';
 import type { CheckDevice } from '../../src/serving/check-update.ts';
 import type { Appcast } from '../../src/updater/sparkle.ts';
 import { catalog, release } from '../domain/sample.ts';
 import { type Asked, type FakeAnswer, requestOf, responseFor } from '../http/fake-exchange.ts';
+import { silentTraffic } from './http-engines.ts';
 import { artifacts } from './released.ts';
 
 /** Releases by version, each with its artifacts as `artifacts` reads them, and with other parts. */
@@ -53,7 +52,7 @@ export class DeviceSide {
   constructor(releases: readonly SnapshotRelease[], parts: Partial<ServingSnapshot> = {}) {
     this.slot.replace(catalog(releases, parts));
     const gate = { now: () => ADMITTED, network: new Int32Array(4), limitExchange: async () => {} };
-    const traffic = new Traffic(createLog('silent'), new Metrics());
+    const traffic = silentTraffic();
     const dependencies = { check: this, gate, traffic } as unknown as DeviceRouteDependencies;
     const updaters = assembleUpdaters(dependencies, writtenAppcasts());
     const catalogs = { find: async (app: string, channel: string) => this.find(app, channel) };

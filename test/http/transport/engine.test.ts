@@ -7,19 +7,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFailure } from '../../../src/contract/failure.ts';
 import type { RequestHandler } from '../../../src/http/transport/http-app.ts';
 import { failureReply, jsonReply, type Reply } from '../../../src/http/transport/reply.ts';
-import { Traffic } from '../../../src/http/transport/request-observation.ts';
-import { createRouter, type Route } from '../../../src/http/transport/router.ts';
-import { ConnectionLimit, type Server, startServer } from '../../../src/http/transport/server.ts';
+import type { Route } from '../../../src/http/transport/router.ts';
+import { ConnectionLimit, type Server } from '../../../src/http/transport/server.ts';
 import { writeReply } from '../../../src/http/transport/write-reply.ts';
 import { LabelledCount } from '../../../src/observe/labelled-count.ts';
 import { createLog } from '../../../src/observe/log.ts';
-import { Metrics } from '../../../src/observe/metrics.ts';
 import { RareLog } from '../../../src/observe/rare-log.ts';
 import { eventually } from '../../support/eventually.ts';
-import { httpEngines } from '../../support/http-engines.ts';
+import { httpEngines, serveOn } from '../../support/http-engines.ts';
 import { Dialogue } from '../../support/raw-exchange.ts';
 
-const PLACE = { host: '127.0.0.1', port: 0, isPortShared: false };
 const CONNECTIONS_MAX = 50;
 const LARGE = Buffer.alloc(3_000_000, 'x');
 const NEXT = 'GET /u/next HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -94,7 +91,6 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
   let release: () => void = () => undefined;
   let aborts = 0;
   const connections = new LabelledCount(['accepted', 'refused']);
-  const log = createLog('silent');
 
   beforeAll(async () => {
     const echo: Route['handler'] = async ({ body }) => {
@@ -118,16 +114,17 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
       { method: 'GET', path: '/waits', handler: waits },
       { method: 'GET', path: '/feed', handler: () => ({ status: 200, events }) },
     ];
-    const limits = { connectionsMax: CONNECTIONS_MAX, connections, log: new RareLog(log) };
+    const limits = {
+      connectionsMax: CONNECTIONS_MAX,
+      connections,
+      log: new RareLog(createLog('silent')),
+    };
     const get: RequestHandler = (res, req) =>
       writeReply(res, jsonReply(200, req.getUrl()), false, false);
     const head: RequestHandler = (res, req) =>
       writeReply(res, jsonReply(200, req.getUrl()), true, false);
-    server = await startServer({
-      ...{ engine, ...PLACE, connectionLimit: new ConnectionLimit(limits) },
-      direct: { '/u': { get, head } },
-      router: createRouter(routes, new Traffic(log, new Metrics())),
-    });
+    const connectionLimit = new ConnectionLimit(limits);
+    server = await serveOn(engine, routes, { connectionLimit, direct: { '/u': { get, head } } });
   });
   afterAll(() => server?.close());
 
@@ -208,10 +205,8 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
   });
 
   it('a server that accepts no more serves the connections that are open', async () => {
-    const other = await startServer({
-      ...{ engine, ...PLACE, direct: {} },
-      router: (res) => writeReply(res, jsonReply(200, 'here'), false, false),
-    });
+    const router: RequestHandler = (res) => writeReply(res, jsonReply(200, 'here'), false, false);
+    const other = await serveOn(engine, [], { router });
     const client = new Dialogue(other.port);
     client.socket.write(NEXT);
     await eventually('an answer', () => client.statuses.length === 1);
