@@ -34,6 +34,18 @@ declare module 'vitest' {
   }
 }
 
+/** Programs that tests run: their names, the flag that asks for the version, and what a run without one lacks. */
+const PROGRAMS = [
+  ['PostgreSQL', findPostgres, '--version', 'PGlite only'],
+  ['Redis', findRedis, '--version', 'memory only'],
+  ['Chromium', findBrowser, '--version', 'no browser tests'],
+  ['PgBouncer', findPgBouncer, '--version', 'no test of pools'],
+  ['HAProxy', findHaproxy, '-v', 'no test of proxies'],
+  ['nginx', findNginx, '-v', 'no test of proxies'],
+  ['openssl', findOpenssl, 'version', 'no test of proxies'],
+  ['promtool', findPromtool, '--version', 'no check of metrics'],
+] as const;
+
 type RunServers = {
   readonly redisUrl: string;
   readonly postgresUrl: string;
@@ -54,17 +66,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 /** Builds the service and starts the servers; rejects when the run demands a program that is missing. */
 async function startServers(): Promise<RunServers> {
   const missing = [
-    findRedis() === undefined && 'redis-server',
-    findPostgres() === undefined && 'postgres with initdb',
-    findBrowser() === undefined && 'Chromium',
-    findHaproxy() === undefined && 'HAProxy',
-    findPgBouncer() === undefined && 'PgBouncer',
-    findNginx() === undefined && 'nginx',
-    findOpenssl() === undefined && 'openssl',
-    findPromtool() === undefined && 'promtool',
-    findVelopack() === undefined && "Velopack's client in SLUICE_VELOPACK",
+    ...PROGRAMS.filter(([, find]) => find() === undefined).map(([name]) => name),
+    ...(findVelopack() === undefined ? ["Velopack's client in SLUICE_VELOPACK"] : []),
     missingProgram(),
-  ].filter((name) => typeof name === 'string');
+  ].filter((name) => name !== undefined);
   if (process.env.SLUICE_REQUIRE_REAL === '1' && missing.length > 0) {
     throw new Error(`SLUICE_REQUIRE_REAL=1, but there is no ${missing.join(' and no ')}`);
   }
@@ -107,35 +112,16 @@ async function describeEngine(): Promise<string> {
 }
 
 function describeServers(): string {
-  const postgres = versionOf(findPostgres());
-  const redis = versionOf(findRedis());
-  const browser = versionOf(findBrowser());
-  const pgBouncer = versionOf(findPgBouncer());
-  const promtool = versionOf(findPromtool());
-  const fronts = describeFronts();
-  return [
-    postgres === undefined ? 'no PostgreSQL found (PGlite only)' : `PostgreSQL ${postgres}`,
-    redis === undefined ? 'no Redis found (memory only)' : `Redis ${redis}`,
-    `PGlite ${pgliteVersion()} (embedded)`,
-    browser === undefined ? 'no Chromium found (no browser tests)' : `Chromium ${browser}`,
-    pgBouncer === undefined ? 'no PgBouncer found (no test of pools)' : `PgBouncer ${pgBouncer}`,
-    ...fronts,
-    promtool === undefined ? 'no promtool found (no check of metrics)' : `promtool ${promtool}`,
-    findVelopack() === undefined ? 'no Velopack (SLUICE_VELOPACK is not set)' : 'Velopack',
-  ].join(', ');
-}
-
-/** The proxies are tested together, because a restart of nodes behind them takes a while. */
-function describeFronts(): readonly string[] {
-  const [haproxy, nginx] = [findHaproxy(), findNginx()];
-  if (haproxy === undefined || nginx === undefined || findOpenssl() === undefined) {
-    return ['no HAProxy, nginx or openssl found (no test of proxies)'];
-  }
-  return [`HAProxy ${versionOf(haproxy, '-v')}`, `nginx ${versionOf(nginx, '-v')}`];
+  const programs = PROGRAMS.map(([name, find, flag, lack]) => {
+    const version = versionOf(find(), flag);
+    return version === undefined ? `no ${name} found (${lack})` : `${name} ${version}`;
+  });
+  const velopack = findVelopack() === undefined ? 'no Velopack (SLUICE_VELOPACK is not set)' : '';
+  return [`PGlite ${pgliteVersion()} (embedded)`, ...programs, velopack || 'Velopack'].join(', ');
 }
 
 /** `postgres (PostgreSQL) 15.19 …`, `Redis server v=7.0.15 …` and `Chromium 156.0 …`: the first number. */
-function versionOf(binary: string | undefined, flag = '--version'): string | undefined {
+function versionOf(binary: string | undefined, flag: string): string | undefined {
   if (binary === undefined) return undefined;
   // nginx prints its version as an error.
   const { stdout, stderr } = spawnSync(binary, [flag], { encoding: 'utf8' });
