@@ -51,7 +51,7 @@ deviceSuite('Velopack itself', (node) => {
     }
 
     const run = ({ app }: Tenant, version: string) =>
-      runVelopackClient({ feedUrl: `${node.url}/velopack/${app}/stable`, version });
+      runVelopackClient(`${node.url}/velopack/${app}/stable`, version);
 
     it('updates: it downloads the package from where it is published (§21.3)', async () => {
       const tenant = await serving(['1.0.0'], ['1.1.0', { notes: '# Better' }]);

@@ -1,12 +1,12 @@
 // Folder of a build, new for each test: writes its files, and reads them as the command that publishes does.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 import { FileContents } from '../../src/cli/build/file-contents.ts';
 import { readBuild, readReleaseFiles } from '../../src/cli/build/release-files.ts';
 import type { Folder } from './build-folders.ts';
+import { removeFolder, temporaryFolder } from './server-process.ts';
 
 export const addressOf = (name: string) => `https://dl.example.com/${encodeURIComponent(name)}`;
 
@@ -15,9 +15,9 @@ export class BuildFolder {
 
   constructor() {
     beforeEach(() => {
-      this.path = mkdtempSync(join(tmpdir(), 'sluice-build-'));
+      this.path = temporaryFolder('sluice-build-');
     });
-    afterEach(() => rmSync(this.path, { recursive: true, force: true }));
+    afterEach(() => removeFolder(this.path));
   }
 
   /** Writes a file into the folder, with the folders on the way, and returns its path. */

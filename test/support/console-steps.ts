@@ -1,13 +1,13 @@
 // Runs the `console` blocks of a document as they are written, in one shell, against a running service.
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { baseEnvironment } from './base-environment.ts';
 import { findBinary } from './find-binary.ts';
 import type { ServingNode } from './node.ts';
+import { removeFolder, temporaryFolder } from './server-process.ts';
 
 /** Command of a document, with the output that the document shows for it. */
 type ConsoleStep = { command: string; shown: string };
@@ -47,16 +47,15 @@ export function runConsoleSteps(
   const script = steps
     .map(({ command }) => `${command}\nprintf '\\n%s\\n' '${END_OF_STEP}'`)
     .join('\n');
-  const bin = mkdtempSync(join(tmpdir(), 'sluice-bin-'));
-  const command = join(bin, 'sluice');
-  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`);
-  chmodSync(command, 0o755);
+  const bin = temporaryFolder('sluice-bin-');
+  const command = `#!/bin/sh\nexec '${process.execPath}' '${COMMAND}' "$@"\n`;
+  writeFileSync(join(bin, 'sluice'), command, { mode: 0o755 });
   const PATH = `${bin}:${process.env.PATH}`;
   const text = execFileSync('bash', ['--norc', '-c', `${script}\n${last}`], {
     encoding: 'utf8',
     env: { ...baseEnvironment(), PATH, DATA_DIR: node.dataDir, SLUICE_URL: node.url },
   });
-  rmSync(bin, { recursive: true });
+  removeFolder(bin);
   const outputs = text.split(`\n${END_OF_STEP}\n`).map((output) => output.trim());
   return { outputs: outputs.slice(0, -1), last: outputs.at(-1) ?? '' };
 }

@@ -1,17 +1,16 @@
 // Copies of a database by dump and restore, as a recovery site has one.
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type FreshDatabase, freshDatabase } from './fresh-database.ts';
 import { findPostgres } from './postgres-server.ts';
+import { removeFolder, temporaryFolder } from './server-process.ts';
 
 /** Dumps a database that may be in use, and restores the dump into a new one on the same server. */
 export async function copiedDatabase(url: string): Promise<FreshDatabase> {
   const copy = await freshDatabase(url);
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-dump-'));
+  const folder = temporaryFolder('sluice-dump-');
   const file = join(folder, 'ledger.dump');
   try {
     await runPostgres('pg_dump', ['--format=custom', '--file', file, url]);
@@ -19,7 +18,7 @@ export async function copiedDatabase(url: string): Promise<FreshDatabase> {
     await runPostgres('pg_restore', [...restoring, file]);
     return copy;
   } finally {
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
   }
 }
 

@@ -3,18 +3,11 @@
 // Node.js. `.ci/run` fetches it and tells its folder in SLUICE_VELOPACK.
 
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-
-export type VelopackClientOptions = {
-  /** `{service}/velopack/{app}/{channel}`. */
-  readonly feedUrl: string;
-  /** Version that the app runs. */
-  readonly version: string;
-};
+import { removeFolder, temporaryFolder } from './server-process.ts';
 
 type VelopackUpdate = {
   readonly PackageId: string;
@@ -41,12 +34,12 @@ export function findVelopack(): string | undefined {
   return process.env.SLUICE_VELOPACK || undefined;
 }
 
-/** Starts an installed app once: it checks, and downloads the update that it finds. */
-export async function runVelopackClient({
-  feedUrl,
-  version,
-}: VelopackClientOptions): Promise<VelopackAnswer> {
-  const appFolder = await mkdtemp(join(tmpdir(), 'sluice-velopack-'));
+/**
+ * Starts an installed app of a version once: it checks at `{service}/velopack/{app}/{channel}`, and downloads the
+ * update that it finds.
+ */
+export async function runVelopackClient(feedUrl: string, version: string): Promise<VelopackAnswer> {
+  const appFolder = temporaryFolder('sluice-velopack-');
   try {
     await install(appFolder, version);
     const input = JSON.stringify({ clientFolder: findVelopack(), feedUrl, appFolder });
@@ -58,7 +51,7 @@ export async function runVelopackClient({
       packages: await packagesIn(join(appFolder, 'packages')),
     };
   } finally {
-    await rm(appFolder, { recursive: true });
+    removeFolder(appFolder);
   }
 }
 

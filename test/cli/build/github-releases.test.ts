@@ -1,22 +1,13 @@
 // Tests the forms in which answers of GitHub about releases are saved, and what is said of other files
 // (docs/operating/commands.md).
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { readGithubReleases } from '../../../src/cli/build/github-releases.ts';
+import { BuildFolder } from '../../support/build-folder.ts';
 
-let path: string;
-beforeAll(() => {
-  path = join(mkdtempSync(join(tmpdir(), 'sluice-github-')), 'releases.json');
-});
-afterAll(() => rmSync(join(path, '..'), { recursive: true, force: true }));
-
-function read(content: string | Buffer) {
-  writeFileSync(path, content);
-  return readGithubReleases(path);
-}
+const folder = new BuildFolder();
+const read = (content: string | Buffer) =>
+  readGithubReleases(folder.write('releases.json', content));
 
 const URL = 'https://github.com/acme/notes/releases/download/v1/a.zip';
 const DIGEST = `sha256:${'ab'.repeat(32)}`;
@@ -104,7 +95,7 @@ it.each<[content: string, words: string]>([
   [`${text([ONE])} and more`, 'cannot read'],
 ])('what is no answer is refused with what to do: %s (Command line)', (content, words) => {
   expect(() => read(content)).toThrow(words);
-  expect(() => read(content)).toThrow(path);
+  expect(() => read(content)).toThrow(`${folder.path}/releases.json`);
 });
 
 it('a page may be the first of several when it is full and alone (Command line)', () => {
