@@ -3,7 +3,6 @@
 import {
   appendFileSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,10 +10,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CheckInJournalFiles } from '../../src/edge/journal-files.ts';
+import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 
 const MANY_BYTES = 1024 * 1024;
 const SEGMENT_BYTES = 8 * 1024 * 1024;
@@ -26,12 +25,12 @@ const faults: string[] = [];
 const opened: CheckInJournalFiles[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'sluice-journal-'));
+  directory = temporaryFolder('sluice-journal-');
   faults.length = 0;
 });
 afterEach(async () => {
   for (const journal of opened.splice(0)) await journal.close();
-  rmSync(directory, { recursive: true, force: true });
+  removeFolder(directory);
 });
 
 async function open(bytesMax = 1024 * MANY_BYTES): Promise<CheckInJournalFiles> {
@@ -52,6 +51,14 @@ async function read(journal: CheckInJournalFiles, bytesMax = MANY_BYTES): Promis
 
 function segments(): string[] {
   return readdirSync(directory).filter((name) => name.endsWith('.log'));
+}
+
+/** Damages the first segment. */
+function damage(change: (bytes: Buffer) => void): void {
+  const path = join(directory, segments()[0] ?? '');
+  const bytes = readFileSync(path);
+  change(bytes);
+  writeFileSync(path, bytes);
 }
 
 it('what was accepted is there after a kill, in its order, until it is acknowledged', async () => {
@@ -125,9 +132,9 @@ it.each([
     (path: string) => appendFileSync(path, Buffer.alloc(40, 7)),
     ['one', 'two'],
   ],
-])('a record that is %s is told, and hides none of a later segment', async (_, damage, left) => {
+])('a record that is %s is told, and hides none of a later segment', async (_, harm, left) => {
   await append(await open(), 'one', 'two');
-  damage(join(directory, segments()[0] ?? ''));
+  harm(join(directory, segments()[0] ?? ''));
   const journal = await open();
   expect([journal.count, await read(journal), faults.length]).toEqual([left.length, left, 1]);
   await append(journal, 'three');
@@ -162,12 +169,11 @@ it('a byte that is damaged costs the record that it is in, wherever it is', asyn
 it('records that are damaged one after the other are skipped together', async () => {
   const texts = Array.from({ length: 1000 }, (_, index) => `batch ${index} ${'x'.repeat(300)}`);
   await append(await open(), ...texts);
-  const path = join(directory, segments()[0] ?? '');
-  const bytes = readFileSync(path);
-  for (const lost of ['batch 414 ', 'batch 415 ']) bytes.writeUInt8(0, bytes.indexOf(lost));
-  // The length of a third one.
-  bytes.writeUInt8(0xff, bytes.indexOf('batch 416 ') - 13);
-  writeFileSync(path, bytes);
+  damage((bytes) => {
+    for (const lost of ['batch 414 ', 'batch 415 ']) bytes.writeUInt8(0, bytes.indexOf(lost));
+    // The length of a third one.
+    bytes.writeUInt8(0xff, bytes.indexOf('batch 416 ') - 13);
+  });
   const journal = await open();
   const left = texts.filter((_, index) => index < 414 || index > 416);
   expect([journal.count, await read(journal)]).toEqual([997, left]);
@@ -182,10 +188,7 @@ it('a content full of what looks like records is not looked through for ever', a
   const journal = await open();
   await journal.append(hostile);
   await append(journal, 'two');
-  const path = join(directory, segments()[0] ?? '');
-  const bytes = readFileSync(path);
-  bytes.writeUInt8(bytes.readUInt8(0) ^ 0xff, 0);
-  writeFileSync(path, bytes);
+  damage((bytes) => bytes.writeUInt8(bytes.readUInt8(0) ^ 0xff, 0));
   expect((await open()).count).toBe(0);
   expect(faults).toHaveLength(1);
 });
@@ -263,10 +266,7 @@ it.each([[['one', 'two', 'three']], [['one', 'two']]])(
   async (texts) => {
     const journal = await open();
     await append(journal, ...texts);
-    const path = join(directory, segments()[0] ?? '');
-    const bytes = readFileSync(path);
-    bytes.writeUInt8(0, bytes.indexOf('two'));
-    writeFileSync(path, bytes);
+    damage((bytes) => bytes.writeUInt8(0, bytes.indexOf('two')));
     const left = texts.filter((text) => text !== 'two');
     expect([await read(journal), journal.count]).toEqual([left, left.length]);
     expect(faults).toEqual([expect.stringContaining('1 records are damaged')]);
