@@ -58,39 +58,33 @@ export async function startNode(
     descriptorsMax === undefined
       ? [process.execPath, ...args]
       : ['sh', '-c', `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args];
-  const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
-  const all = { ...defaults, ...settings, DATA_DIR: dataDir };
+  const launch = async (own: NodeSettings): Promise<ServingNode> => {
+    const [program = '', ...rest] = command;
+    const server = await startProcess(program, rest, {
+      env: { ...baseEnvironment(), HOST: '127.0.0.1', PORT: '0', ...own },
+    });
+    await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
+    return {
+      url: `http://127.0.0.1:${portIn(server.output())}`,
+      dataDir,
+      process: server,
+      output: () => server.output(),
+      stop: () => server.end('SIGTERM'),
+      kill: () => server.end('SIGKILL'),
+      restart: (changed = {}) => launch({ ...own, ...changed }),
+      async dispose() {
+        await server.end('SIGTERM');
+        removeFolder(dataDir);
+      },
+    };
+  };
   try {
-    return await launch(all, dataDir, command);
+    const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
+    return await launch({ ...defaults, ...settings, DATA_DIR: dataDir });
   } catch (error) {
     if (settings.DATA_DIR === undefined) removeFolder(dataDir);
     throw error;
   }
-}
-
-async function launch(
-  settings: NodeSettings,
-  dataDir: string,
-  command: readonly string[],
-): Promise<ServingNode> {
-  const [program = process.execPath, ...args] = command;
-  const server = await startProcess(program, args, {
-    env: { ...baseEnvironment(), HOST: '127.0.0.1', PORT: '0', ...settings },
-  });
-  await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
-  return {
-    url: `http://127.0.0.1:${portIn(server.output())}`,
-    dataDir,
-    process: server,
-    output: () => server.output(),
-    stop: () => server.end('SIGTERM'),
-    kill: () => server.end('SIGKILL'),
-    restart: (changed = {}) => launch({ ...settings, ...changed }, dataDir, command),
-    async dispose() {
-      await server.end('SIGTERM');
-      removeFolder(dataDir);
-    },
-  };
 }
 
 /** Returns the port in the log line that says that the node listens. */

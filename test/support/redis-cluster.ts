@@ -2,6 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 import { freePort } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
@@ -27,22 +28,17 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     await Promise.all(nodes.map((node) => node.stop()));
   };
   try {
-    for (let index = 0; index < NODE_COUNT; index++) nodes.push(await startNode());
+    while (nodes.length < NODE_COUNT) {
+      // The default bus port, ten thousand above, may not exist.
+      const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())];
+      nodes.push(await startRedis({ args: [...cluster, '--cluster-node-timeout', '2000'] }));
+    }
     await form(nodes);
     return { url: nodes.map(({ url }) => url).join(','), nodes, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-async function startNode(): Promise<RedisServer> {
-  // The default bus port, ten thousand above, may not exist.
-  const busPort = String(await freePort());
-  const timeouts = ['--cluster-node-timeout', '2000'];
-  return startRedis({
-    args: ['--cluster-enabled', 'yes', '--cluster-port', busPort, ...timeouts],
-  });
 }
 
 async function form(nodes: readonly RedisServer[]): Promise<void> {
@@ -52,10 +48,9 @@ async function form(nodes: readonly RedisServer[]): Promise<void> {
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   await run(cli, ['--cluster', 'create', ...addresses, '--cluster-yes'], { timeout: 120_000 });
   for (const { port } of nodes) {
-    for (;;) {
+    await eventually('the node sees the cluster whole', async () => {
       const { stdout } = await run(cli, ['-p', String(port), 'cluster', 'info']);
-      if (stdout.includes('cluster_state:ok')) break;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      return stdout.includes('cluster_state:ok');
+    });
   }
 }

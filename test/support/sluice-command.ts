@@ -40,29 +40,23 @@ export function runSluiceHere(
   env: NodeJS.ProcessEnv,
   addMore?: (program: Command) => void,
 ): Promise<CommandResult> {
-  const result = last.then(() => runWith(args, env, addMore));
+  const result = last.then(async () => {
+    const own = process.env;
+    const printed = { stdout: '', stderr: '' };
+    const spies = (['stdout', 'stderr'] as const).map((stream) =>
+      vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+        printed[stream] += String(text);
+        return true;
+      }),
+    );
+    process.env = { ...baseEnvironment(), ...env };
+    try {
+      return { code: await runCommandLine(args, addMore), ...printed };
+    } finally {
+      process.env = own;
+      for (const spy of spies) spy.mockRestore();
+    }
+  });
   last = result.catch(() => undefined);
   return result;
-}
-
-async function runWith(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  addMore?: (program: Command) => void,
-): Promise<CommandResult> {
-  const own = process.env;
-  const printed = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((stream) =>
-    vi.spyOn(process[stream], 'write').mockImplementation((text) => {
-      printed[stream] += String(text);
-      return true;
-    }),
-  );
-  process.env = { ...baseEnvironment(), ...env };
-  try {
-    return { code: await runCommandLine(args, addMore), ...printed };
-  } finally {
-    process.env = own;
-    for (const spy of spies) spy.mockRestore();
-  }
 }
