@@ -2,6 +2,7 @@
 
 import { expect } from 'vitest';
 import {
+  type Addressed,
   type CheckOptions,
   check,
   createTenant,
@@ -10,8 +11,6 @@ import {
   report,
   type Tenant,
 } from './tenant.ts';
-
-type Addressed = { readonly url: string };
 
 /** The version that devices ask from and report. */
 export const OLD = '1.0.0';

@@ -6,10 +6,11 @@ import Parser from 'rss-parser';
 import { create } from 'xmlbuilder2';
 
 type Node = ReturnType<typeof create>['node'];
-type Element = Node & {
+export type Element = Node & {
   readonly localName: string;
   readonly namespaceURI: string | null;
   getAttribute(name: string): string | null;
+  getAttributeNS(namespace: string | null, name: string): string | null;
 };
 
 const ATOM = 'http://www.w3.org/2005/Atom';
@@ -30,7 +31,7 @@ export async function feedBreaches(xml: string, url: string): Promise<string[]> 
   // This parser is the strict one, and reads text right; the other parser gives the document tree.
   const read = await new Parser().parseString(xml);
   if (FORBIDDEN.test(xml)) return ['holds a character that XML does not have'];
-  const root = create(xml).root().node as Element;
+  const root = rootOf(xml);
   const channels = children(root, 'channel');
   const [channel] = channels;
   if (root.localName !== 'rss' || root.getAttribute('version') !== '2.0') return ['is no RSS 2.0'];
@@ -120,12 +121,18 @@ function isWebAddress(text: string | undefined): boolean {
   return /^https?:\/\/[\w.~:/?#[\]@!$&'()*+,;=%-]+$/i.test(text ?? '') && URL.canParse(text ?? '');
 }
 
+/** Returns the root element of a document. */
+export function rootOf(xml: string): Element {
+  return create(xml).root().node as Element;
+}
+
 function elements(parent: Element): Element[] {
   return [...parent.childNodes].filter((node) => node.nodeType === 1) as Element[];
 }
 
-function children(parent: Element, name: string): Element[] {
-  return elements(parent).filter((node) => node.localName === name && node.namespaceURI === null);
+export function children(parent: Element, name: string, namespace: string | null = null) {
+  const isWanted = (node: Element) => node.localName === name && node.namespaceURI === namespace;
+  return elements(parent).filter(isWanted);
 }
 
 function textOf(parent: Element, name: string): string | undefined {

@@ -3,6 +3,7 @@
 import { enableWebhook } from './github.ts';
 import { member, type Person } from './person.ts';
 import {
+  type Addressed,
   type Answer,
   admin,
   check,
@@ -13,8 +14,6 @@ import {
   report,
   type Tenant,
 } from './tenant.ts';
-
-type Addressed = { readonly url: string };
 
 export type Furnished = {
   readonly tenant: Tenant;

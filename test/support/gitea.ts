@@ -4,10 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
-import { type Answer, admin, send } from './tenant.ts';
+import { type Addressed, type Answer, admin, send } from './tenant.ts';
 
 type Fields = Record<string, unknown>;
-type Addressed = { readonly url: string };
 
 /** Webhook of one code host. */
 export type CodeHost = {

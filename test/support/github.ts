@@ -2,11 +2,10 @@
 
 import { createRequire } from 'node:module';
 import { type DeliveryOptions, deliverAs, enableCodeHost } from './gitea.ts';
-import type { Answer, Tenant } from './tenant.ts';
+import type { Addressed, Answer, Tenant } from './tenant.ts';
 
 type Payload = Record<string, unknown> & { action: string; release: Record<string, unknown> };
 type Recorded = { readonly name: string; readonly examples: readonly Payload[] };
-type Addressed = { readonly url: string };
 
 export type Hook = { readonly path: string; readonly url: string; readonly secret: string };
 

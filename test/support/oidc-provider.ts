@@ -3,7 +3,6 @@
 
 import {
   createHash,
-  createPrivateKey,
   generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
@@ -127,7 +126,7 @@ function newKey(): Key {
 
 /** Returns a key that no provider has. */
 export function foreignKey(): KeyObject {
-  return createPrivateKey(newKey().privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  return newKey().privateKey;
 }
 
 function createProvider(

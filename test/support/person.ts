@@ -1,9 +1,7 @@
 // Person at a browser: keeps the session's cookie, and sends the origin that a page of the service sends.
 
 import { ADMIN_TOKEN } from './node.ts';
-import { type Answer, admin, randomId, send } from './tenant.ts';
-
-type Addressed = { readonly url: string };
+import { type Addressed, type Answer, admin, randomId, send } from './tenant.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 

@@ -8,22 +8,17 @@ import { eventually } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 import { onFreePort } from './free-port.ts';
 import { runOn } from './run-on.ts';
-import { removeFolder, type ServerProcess, startProcess, waitUntilUp } from './server-process.ts';
+import {
+  removeFolder,
+  type ServerProcess,
+  type StoreServer,
+  startProcess,
+  waitUntilUp,
+} from './server-process.ts';
 import { findSystemAccount, folderOf, type SystemAccount } from './system-account.ts';
 
-export type PostgresServer = {
-  /** URL of the database `postgres`, as superuser without a password. */
-  readonly url: string;
-  readonly port: number;
-  /** Ends the server and removes its folder. */
-  stop(): Promise<void>;
-  /** Ends the postmaster and every backend without a farewell (SIGKILL); the data stay for `restart`. */
-  kill(): Promise<void>;
-  /** Freezes the postmaster and every backend: connections stay open, nothing is answered (SIGSTOP). */
-  pause(): void;
-  resume(): void;
-  /** Ends the server if it runs and starts it on the same port and data. */
-  restart(): Promise<void>;
+/** Its address is that of the database `postgres`, as superuser without a password. */
+export type PostgresServer = StoreServer & {
   /** Starts another server that follows this one by streaming replication, and waits until it answers. */
   startStandby(): Promise<StandbyServer>;
 };

@@ -1,10 +1,9 @@
 // What publishers' calls left: the release in an answer, the list of releases, and the audit.
 
 import { expect } from 'vitest';
-import { type Answer, admin, manage, type Tenant } from './tenant.ts';
+import { type Addressed, type Answer, admin, manage, type Tenant } from './tenant.ts';
 
 export type Json = Record<string, unknown>;
-type Addressed = { readonly url: string };
 
 /** Returns the release of an answer; empty when it has none. */
 export function releaseOf({ body }: Answer): Json {

@@ -3,21 +3,15 @@
 import { connect } from 'node:net';
 import { findBinary } from './find-binary.ts';
 import { onFreePort } from './free-port.ts';
-import { removeFolder, startProcess, temporaryFolder, waitUntilUp } from './server-process.ts';
+import {
+  removeFolder,
+  type StoreServer,
+  startProcess,
+  temporaryFolder,
+  waitUntilUp,
+} from './server-process.ts';
 
-export type RedisServer = {
-  readonly url: string;
-  readonly port: number;
-  /** Ends the server and removes its folder. */
-  stop(): Promise<void>;
-  /** Ends the server without a farewell (SIGKILL). */
-  kill(): Promise<void>;
-  /** Freezes the server: connections stay open, nothing is answered (SIGSTOP). */
-  pause(): void;
-  resume(): void;
-  /** Ends the server if it runs and starts it on the same port: empty, unless its arguments say otherwise. */
-  restart(): Promise<void>;
-};
+export type RedisServer = StoreServer;
 
 /** The `redis-server` binary, when there is one. */
 export function findRedis(): string | undefined {

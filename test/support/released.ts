@@ -3,6 +3,7 @@
 import { expect } from 'vitest';
 import type { Artifact } from '../../src/contract/resource.ts';
 import {
+  type Addressed,
   type Answer,
   admin,
   control,
@@ -12,7 +13,6 @@ import {
   type Tenant,
 } from './tenant.ts';
 
-type Addressed = { readonly url: string };
 type Fields = Record<string, unknown>;
 
 /** Creates a tenant and publishes releases on stable, in this order. */

@@ -15,6 +15,21 @@ export type ServerProcess = {
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>;
 };
 
+/** Server of a store, which a test may end and freeze. */
+export type StoreServer = {
+  readonly url: string;
+  readonly port: number;
+  /** Ends the server and removes its folder. */
+  stop(): Promise<void>;
+  /** Ends every process of the server without a farewell (SIGKILL); its folder stays for `restart`. */
+  kill(): Promise<void>;
+  /** Freezes every process of the server: connections stay open, nothing is answered (SIGSTOP). */
+  pause(): void;
+  resume(): void;
+  /** Ends the server if it runs and starts it on the same port, with what its folder holds. */
+  restart(): Promise<void>;
+};
+
 const OUTPUT_LENGTH_MAX = 20_000;
 const START_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 30_000;

@@ -2,14 +2,7 @@
 // SUAppcastItem) and WinSparkle's appcast parser. Stricter than both: what one of them would only log, or
 // guess around, throws here.
 
-import { create } from 'xmlbuilder2';
-
-type Node = ReturnType<typeof create>['node'];
-type Element = Node & {
-  readonly localName: string;
-  readonly namespaceURI: string | null;
-  getAttributeNS(namespace: string | null, name: string): string | null;
-};
+import { children, type Element, rootOf } from './feed-rules.ts';
 
 export type SparkleUpdate = {
   /** `CFBundleVersion`, which is compared. */
@@ -44,10 +37,10 @@ export function readAppcast(
   xml: string,
   system: keyof typeof OWN_SYSTEMS,
 ): SparkleUpdate | undefined {
-  const root = create(xml).root().node as Element;
-  const [channel] = childrenOf(root, null, 'channel');
+  const root = rootOf(xml);
+  const [channel] = children(root, 'channel');
   if (root.localName !== 'rss' || channel === undefined) throw new Error('no RSS channel');
-  const own = childrenOf(channel, null, 'item').filter((item) => {
+  const own = children(channel, 'item').filter((item) => {
     const os = enclosureOf(item).getAttributeNS(SPARKLE, 'os');
     return (OWN_SYSTEMS[system] as readonly (string | null)[]).includes(os);
   });
@@ -58,7 +51,7 @@ export function readAppcast(
 
 function readItem(item: Element, systemVersion: RegExp): SparkleUpdate {
   // A link of an item makes Sparkle show a page instead of installing.
-  if (childrenOf(item, null, 'link').length > 0) throw new Error('an informational update');
+  if (children(item, 'link').length > 0) throw new Error('an informational update');
   const minimumSystemVersion = textOf(item, SPARKLE, 'minimumSystemVersion');
   if (minimumSystemVersion !== undefined && !systemVersion.test(minimumSystemVersion)) {
     throw new Error(`no version of a system: ${minimumSystemVersion}`);
@@ -95,20 +88,14 @@ function readEnclosure(
 }
 
 function enclosureOf(item: Element): Element {
-  const [enclosure, ...others] = childrenOf(item, null, 'enclosure');
+  const [enclosure, ...others] = children(item, 'enclosure');
   if (enclosure === undefined || others.length > 0) throw new Error('not one enclosure');
   return enclosure;
 }
 
-function childrenOf(parent: Element, namespace: string | null, name: string): Element[] {
-  return ([...parent.childNodes] as Element[]).filter(
-    (node) => node.nodeType === 1 && node.localName === name && node.namespaceURI === namespace,
-  );
-}
-
 /** Returns the text of a child, undefined when there is none. */
 function textOf(parent: Element, namespace: string | null, name: string): string | undefined {
-  const [child, ...others] = childrenOf(parent, namespace, name);
+  const [child, ...others] = children(parent, name, namespace);
   if (others.length > 0) throw new Error(`several ${name}`);
   return child?.textContent ?? undefined;
 }

@@ -31,7 +31,7 @@ export type CheckOptions = {
   readonly method?: string;
 };
 
-type Addressed = { readonly url: string };
+export type Addressed = { readonly url: string };
 
 /**
  * Sends a request; `body` is JSON unless it is text already. Throws when the OpenAPI document does not allow
@@ -50,10 +50,10 @@ export async function send(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
-  const { status } = response;
-  const contentType = response.headers.get('content-type') ?? undefined;
+  const { status, headers: told } = response;
+  const contentType = told.get('content-type') ?? undefined;
   checkAnswer({ method, path, status, contentType, text });
-  return { status: response.status, headers: response.headers, body: parse(text), text };
+  return { status, headers: told, body: parse(text), text };
 }
 
 /**
@@ -153,25 +153,17 @@ export function check(
   return send(node, options.method ?? 'GET', path, { headers });
 }
 
-/** Sends a fleet report of these devices; `more` adds to the body or replaces parts of it. */
-export function report(
-  node: Addressed,
-  tenant: Tenant,
-  devices: readonly unknown[],
-  more: Record<string, unknown> = {},
-): Promise<Answer> {
-  return manage(node, tenant, 'POST', 'fleet/report', { app: tenant.app, devices, ...more });
-}
+/** Returns a call about devices; `more` adds to its body or replaces parts of it. */
+const aboutDevices =
+  (path: string) =>
+  (node: Addressed, tenant: Tenant, devices: readonly unknown[], more: object = {}) =>
+    manage(node, tenant, 'POST', path, { app: tenant.app, devices, ...more });
 
-/** Plans a wave for these devices; `more` adds to the body or replaces parts of it. */
-export function decisions(
-  node: Addressed,
-  tenant: Tenant,
-  devices: readonly unknown[],
-  more: Record<string, unknown> = {},
-): Promise<Answer> {
-  return manage(node, tenant, 'POST', 'fleet/decisions', { app: tenant.app, devices, ...more });
-}
+/** Sends a fleet report of these devices. */
+export const report = aboutDevices('fleet/report');
+
+/** Plans a wave for these devices. */
+export const decisions = aboutDevices('fleet/decisions');
 
 /** Returns the app's devices as the console lists them, by device id; `query` adds filters, without `&`. */
 export async function devicesOf(
