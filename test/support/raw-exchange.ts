@@ -1,7 +1,6 @@
 // Clients that speak HTTP byte by byte, on a connection of their own: for what no HTTP client would send.
 
 import { connect, type Socket } from 'node:net';
-import { eventually } from './eventually.ts';
 
 export type RawAnswer = {
   readonly status: number;
@@ -41,10 +40,18 @@ export class Dialogue {
 
   /** Returns so many answers once they are whole; rejects when the connection ends before. */
   async answers(count: number): Promise<RawAnswer[]> {
-    const whole = () => readAnswers(Buffer.from(this.text, 'latin1'));
-    await eventually('a whole answer', () => whole().length >= count || this.isClosed);
-    if (whole().length < count) throw new Error(`Closed after ${JSON.stringify(this.text)}`);
-    return whole();
+    for (;;) {
+      const answers = readAnswers(Buffer.from(this.text, 'latin1'));
+      if (answers.length >= count) return answers;
+      if (this.isClosed) throw new Error(`Closed after ${JSON.stringify(this.text)}`);
+      await new Promise<void>((resolve) => {
+        const look = () => {
+          this.socket.off('data', look).off('close', look);
+          resolve();
+        };
+        this.socket.on('data', look).on('close', look);
+      });
+    }
   }
 }
 
