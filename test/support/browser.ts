@@ -224,8 +224,8 @@ export type OwnerTab = Tab & {
 type OwnerSuite = (opened: () => OwnerTab, node: SharedNode, browser: () => Browser) => void;
 
 /**
- * Runs a suite on the run's node; `opened` gives the owner of a new organization for each test, at the console,
- * whose page has no complaint after it.
+ * Runs a suite on the run's node; `opened` gives the owner of a new organization for each test, at the
+ * console, whose page has no complaint after it.
  */
 export function describeOwnerTab(title: string, suite: OwnerSuite): void {
   describeInBrowser(title, (browser) => {

@@ -1,5 +1,5 @@
-// Code hosts as senders of release webhooks: their headers and signatures, and the shape of the release events
-// of Gitea and Forgejo, as their delivery code writes them.
+// Code hosts as senders of release webhooks: their headers and signatures, and the shape of the release
+// events of Gitea and Forgejo, as their delivery code writes them.
 
 import { randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';

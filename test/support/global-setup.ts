@@ -34,7 +34,7 @@ declare module 'vitest' {
   }
 }
 
-/** Programs that tests run: their names, the flag that asks for the version, and what a run without one lacks. */
+/** Programs that tests run: name, the flag that asks for the version, and what a run without it lacks. */
 const PROGRAMS = [
   ['PostgreSQL', findPostgres, '--version', 'PGlite only'],
   ['Redis', findRedis, '--version', 'memory only'],

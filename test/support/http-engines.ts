@@ -1,5 +1,5 @@
-// HTTP engines that load on this machine: both on a Node for which uWebSockets.js has a binary; and servers on
-// them, for tests of the transport.
+// HTTP engines that load on this machine: both on a Node for which uWebSockets.js has a binary; and servers
+// on them, for tests of the transport.
 
 import { type EngineName, type HttpEngine, loadEngine } from '../../src/http/transport/engine.ts';
 import { Traffic } from '../../src/http/transport/request-observation.ts';

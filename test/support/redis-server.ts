@@ -19,8 +19,8 @@ export function findRedis(): string | undefined {
 }
 
 /**
- * Starts a Redis that keeps nothing on disk and waits until it answers; `args` are more arguments for it, such
- * as `['--requirepass', 'secret']`.
+ * Starts a Redis that keeps nothing on disk and waits until it answers; `args` are more arguments for it,
+ * such as `['--requirepass', 'secret']`.
  */
 export async function startRedis({
   args = [],

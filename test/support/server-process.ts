@@ -142,8 +142,8 @@ export async function startProcess(
 }
 
 /**
- * Waits until `isUp` holds, or resolves with anything but false; rejects with the program's output when it ends
- * first or takes too long.
+ * Waits until `isUp` resolves with anything but false; rejects with the program's output when it ends first
+ * or takes too long.
  */
 export async function waitUntilUp(
   server: ServerProcess,

@@ -35,8 +35,8 @@ export function findVelopack(): string | undefined {
 }
 
 /**
- * Starts an installed app of a version once: it checks at `{service}/velopack/{app}/{channel}`, and downloads the
- * update that it finds.
+ * Starts an installed app of a version once: it checks at `{service}/velopack/{app}/{channel}`, and downloads
+ * the update that it finds.
  */
 export async function runVelopackClient(feedUrl: string, version: string): Promise<VelopackAnswer> {
   const appFolder = temporaryFolder('sluice-velopack-');
