@@ -49,16 +49,8 @@ describeOnBackends('a rollout at the console', (backend) => {
       });
     }
 
-    /** Opens the dialog of an act and waits for what it would do. */
-    async function ask(opens: string, verb: string) {
-      await at.press(opens);
-      const dialog = at.dialog(verb);
-      await dialog.place.getByRole('status', { name: 'What it would do' }).waitFor();
-      return dialog;
-    }
-
     async function steer(opens: string, verb: string, reason = ''): Promise<void> {
-      const dialog = await ask(opens, verb);
+      const dialog = await at.ask(opens, verb);
       const sure = dialog.place.getByRole('checkbox');
       if ((await sure.count()) > 0) await sure.check();
       await dialog.fill('Reason', reason);
@@ -146,7 +138,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       expect((await asks('walker-1', '1.1.0')).status).toBe(204);
       const onIt = page.locator('.figure', { hasText: 'Installed' });
       await tab.soon(onIt.getByText('1', { exact: true }));
-      const dialog = await ask('Roll back…', 'Roll back 1.1.0');
+      const dialog = await at.ask('Roll back…', 'Roll back 1.1.0');
       await dialog.fill('Type 1.1.0 to confirm', '1.0.0');
       expect(await dialog.button('Roll back 1.1.0').isDisabled()).toBe(true);
       await dialog.fill('Type 1.1.0 to confirm', '1.1.0');

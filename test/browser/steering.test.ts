@@ -14,15 +14,6 @@ const DEVICES = 40;
 const MANY = new RegExp(`${DEVICES} more devices are offered it now`);
 
 describeOwnerTab('steering at the console', (opened, node) => {
-  /** Opens the dialog of an act; resolves once it says what it would do. */
-  async function ask(opens: string, verb: string): Promise<Hands<Locator>> {
-    const { at } = opened();
-    await at.press(opens);
-    const dialog = at.dialog(verb);
-    await dialog.place.getByRole('status', { name: 'What it would do' }).waitFor();
-    return dialog;
-  }
-
   /** Reports the fleet: devices on Linux that can have what `publish` publishes. */
   async function fleet(): Promise<void> {
     const devices = machines(DEVICES, { version: '0.9.0' });
@@ -131,7 +122,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await publish(node, tenant, '1.0.0', { rollout: 5 });
     await open('/stable/1.0.0');
     await at.press('50 %');
-    const dialog = await ask('Raise to 50 %…', 'Raise to 50 %');
+    const dialog = await at.ask('Raise to 50 %…', 'Raise to 50 %');
     await control(node, tenant, '1.0.0', { rollout: 10 });
     await dialog.press('Raise to 50 %');
     await dialog.warns('it is published, at 10 %');

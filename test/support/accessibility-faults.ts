@@ -43,29 +43,20 @@ const STICKING_OUT = `(() => {
 /** Returns the faults of a page as it stands, or of the dialog that is open on it. */
 export async function faultsOn(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE);
-  return atEachWidth(page, async ({ theme, other }) => [
-    ...(await axeFaults(page, theme)),
-    ...(await axeFaults(page, other, RULES_OF_COLOR)),
-  ]);
+  return look(page, true);
 }
 
 /** Returns what sticks out of the screen on a page as it stands, in every width. */
-export function tooWideOn(page: Page): Promise<readonly string[]> {
-  return atEachWidth(page, async () => []);
-}
+export const tooWideOn = (page: Page): Promise<readonly string[]> => look(page, false);
 
-async function atEachWidth(
-  page: Page,
-  look: (at: Look) => Promise<readonly string[]>,
-): Promise<readonly string[]> {
+async function look(page: Page, asksAxe: boolean): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const each of LOOKS) {
-    await page.setViewportSize({ width: each.width, height: 900 });
-    const faults = [
-      ...(await page.evaluate<readonly string[]>(STICKING_OUT)),
-      ...(await look(each)),
-    ];
-    found.push(...faults.map((fault) => `at ${each.width} px: ${fault}`));
+  for (const { width, theme, other } of LOOKS) {
+    await page.setViewportSize({ width, height: 900 });
+    const faults = [...(await page.evaluate<readonly string[]>(STICKING_OUT))];
+    if (asksAxe) faults.push(...(await axeFaults(page, theme)));
+    if (asksAxe) faults.push(...(await axeFaults(page, other, RULES_OF_COLOR)));
+    found.push(...faults.map((fault) => `at ${width} px: ${fault}`));
   }
   await page.setViewportSize({ width: WIDE, height: 900 });
   return found;

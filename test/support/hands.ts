@@ -65,6 +65,13 @@ export class Hands<Of extends Place = Place> {
     return opened;
   }
 
+  /** Presses a button; returns the dialog of the act that it opens, once this says what it would do. */
+  async ask(button: Name, act: string): Promise<Hands<Locator>> {
+    const opened = await this.opens(button, act);
+    await opened.place.getByRole('status', { name: 'What it would do' }).waitFor();
+    return opened;
+  }
+
   /** Presses the button that ends a dialog, and waits until this is gone. */
   async send(this: Hands<Locator>, name: Name): Promise<void> {
     await this.press(name);
