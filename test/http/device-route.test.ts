@@ -7,6 +7,7 @@ import { ADMITTED } from '../../src/domain/fleet/sliding-window-limiter.ts';
 import type { DeviceQuestion } from '../../src/http/device/device-question.ts';
 import { DeviceRoute } from '../../src/http/device/device-route.ts';
 import { NO_STORE, replyHead } from '../../src/http/transport/reply.ts';
+import { gate } from '../support/gate.ts';
 import { silentTraffic } from '../support/http-engines.ts';
 import { requestOf, responseOf } from './fake-exchange.ts';
 
@@ -31,19 +32,16 @@ function ask(parts: Partial<DeviceQuestion<never>>): string[] {
 }
 
 it('a decision waits for its document', async () => {
-  let write = () => {};
-  const written = new Promise<void>((resolve) => {
-    write = resolve;
-  });
+  const { opened, open } = gate();
   const waited: unknown[] = [];
   const ready = (decision: unknown) => {
     waited.push(decision);
-    return written;
+    return opened;
   };
   const statuses = ask({ ready });
   await new Promise(setImmediate);
   expect([waited, statuses]).toEqual([[DECISION], []]);
-  write();
+  open();
   await new Promise(setImmediate);
   expect(statuses).toEqual(['204']);
 });

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AddressJudge } from '../../src/notify/address-judgement.ts';
 import { type Answer, Dialer, type ResolveName } from '../../src/notify/dialer.ts';
+import { gate } from '../support/gate.ts';
 import { listening } from '../support/loopback-server.ts';
 import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -158,10 +159,7 @@ describe('an answer', () => {
 
   it('is read up to 64 KiB; then the connection is closed', async () => {
     let sent = 0;
-    let close: () => void = () => undefined;
-    const closed = new Promise<void>((done) => {
-      close = done;
-    });
+    const { opened: closed, open: close } = gate();
     const port = await serve((_, response) => {
       const part = Buffer.alloc(16 * 1024, 'x');
       const more = () => {
