@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { lockWebhooks } from '../../../src/store/ledger/release/webhooks.ts';
-import { createTenant, expectValue, newRelease, OPERATOR, publish } from './ledger-fixture.ts';
+import { askToPublish, createTenant, expectValue, OPERATOR, publish } from './ledger-fixture.ts';
 import { describeOnPostgres } from './test-database.ts';
 
 describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
@@ -21,11 +21,7 @@ describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
       const tenant = await createTenant(ledger, ['stable', 'beta']);
       const { organizationId, app } = tenant;
       const add = (version: string) =>
-        ledger.publishRelease({
-          scope: organizationId,
-          input: newRelease(tenant, version),
-          actor: OPERATOR,
-        });
+        askToPublish(ledger, tenant, version, {}, { actor: OPERATOR });
       const [, ...outcomes] = await Promise.all([
         ledger.updateChannel({
           input: { app, channel: 'beta', change: { follows: 'stable' } },

@@ -17,11 +17,11 @@ import type {
 import { sleep } from '../../support/eventually.ts';
 import { IS_FULL } from '../../support/full-run.ts';
 import {
+  askToPublish,
   createTenant,
   expectValue,
   integrationOf,
   keyOf,
-  newRelease,
   OPERATOR,
   PUBLISHER,
   publish as publishAsToken,
@@ -59,9 +59,8 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   function publish(actor: Actor, version: string, approves?: ApprovingCall) {
     const asks = { operation: 'publishRelease', body: { version }, reason: undefined } as const;
-    const input = newRelease(tenant, version);
     const mode = approves ? { approves } : { asks };
-    return ledger.publishRelease({ scope: tenant.organizationId, input, actor, mode });
+    return askToPublish(ledger, tenant, version, {}, { actor, mode });
   }
 
   /** Returns the request that waits after a call. */
@@ -288,16 +287,15 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   test('a publish, a protection and a follow at once bring a follower nothing that one person published (§33.11)', async () => {
     const author = await person('owner');
-    const { organizationId, app } = tenant;
+    const { app } = tenant;
     const mode = { asks: { operation: 'updateChannel', body: {}, reason: undefined } } as const;
     const set = (channel: string, change: ChannelChange) =>
       ledger.updateChannel({ input: { app, channel, change }, actor: author, mode });
     for (let round = 0; round < 8; round++) {
       const beta = `beta-${round}`;
       expectValue(await ledger.createChannel(app, beta, OPERATOR));
-      const input = { ...newRelease(tenant, '66.0.0'), channel: beta };
       const publishing = () =>
-        ledger.publishRelease({ scope: organizationId, input, actor: author, mode });
+        askToPublish(ledger, tenant, '66.0.0', { channel: beta }, { actor: author, mode });
       const calls = [
         publishing,
         () => set(beta, { approvals: 'one' }),

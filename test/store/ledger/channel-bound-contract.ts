@@ -5,8 +5,7 @@ import { isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
 import {
-  newRelease,
-  PUBLISHER,
+  askToPublish,
   publish,
   readStable,
   serve,
@@ -21,8 +20,7 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
   const tenant = tenantOfEach(ledger);
   /** Publishes without expecting anything of the outcome. */
   function attempt(tenant: TestTenant, version: string, notes = '') {
-    const input = newRelease(tenant, version, { notes });
-    return ledger.publishRelease({ scope: tenant.organizationId, input, actor: PUBLISHER });
+    return askToPublish(ledger, tenant, version, { notes });
   }
 
   /** Gives the tenant's stable channel as many releases, of any status. */

@@ -10,6 +10,7 @@ import {
   LedgerBehind,
 } from '../../../src/store/ledger-terms.ts';
 import {
+  askToPublish,
   createTenant,
   expectValue,
   newRelease,
@@ -26,8 +27,7 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   }
 
   function publishOn(tenant: TestTenant, channel: string, version: string) {
-    const input = { ...newRelease(tenant, version), channel };
-    return ledger.publishRelease({ scope: tenant.organizationId, input, actor: PUBLISHER });
+    return askToPublish(ledger, tenant, version, { channel });
   }
 
   async function snapshotOf({ app }: TestTenant, channel: string): Promise<ServingSnapshot> {

@@ -4,25 +4,18 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import {
+  askToPublish,
   createTenant,
   expectValue,
   keyOf,
-  newRelease,
-  PUBLISHER,
   type TestTenant,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeIdempotency({ database, ledger }: LedgerUnderTest): void {
   function publish(tenant: TestTenant, keyId: string, version: string) {
-    const call = { keyId, idempotencyKey: 'run-1', request: version };
-    const release = newRelease(tenant, version);
-    return ledger.publishRelease({
-      scope: tenant.organizationId,
-      input: release,
-      actor: PUBLISHER,
-      repeat: call,
-    });
+    const repeat = { keyId, idempotencyKey: 'run-1', request: version };
+    return askToPublish(ledger, tenant, version, {}, { repeat });
   }
 
   /** Makes all keys older. */

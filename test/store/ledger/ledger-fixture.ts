@@ -121,16 +121,23 @@ export async function listen(
   return expectValue(await ledger.createDestination(destination, SEAL, OPERATOR));
 }
 
-export async function publish(
+/** Asks for a release to be published, as the publisher unless told otherwise; returns the outcome. */
+export function askToPublish(
   ledger: Ledger,
   tenant: TestTenant,
   version: string,
   parts: Partial<NewRelease> = {},
-): Promise<Changed<Release>> {
-  const release = newRelease(tenant, version, parts);
-  return expectValue(
-    await ledger.publishRelease({ scope: tenant.organizationId, input: release, actor: PUBLISHER }),
-  );
+  call: Partial<Parameters<Ledger['publishRelease']>[0]> = {},
+) {
+  const input = newRelease(tenant, version, parts);
+  return ledger.publishRelease({
+    ...{ scope: tenant.organizationId, input, actor: PUBLISHER },
+    ...call,
+  });
+}
+
+export async function publish(...call: Parameters<typeof askToPublish>): Promise<Changed<Release>> {
+  return expectValue(await askToPublish(...call));
 }
 
 /** Makes a serving-control call as the service makes it. */

@@ -12,11 +12,11 @@ import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { checkIn, iso } from './fleet-fixture.ts';
 import {
+  askToPublish,
   createTenant,
   expectValue,
   integrationOf,
   keyOf,
-  newRelease,
   OPERATOR,
   readStable,
   type TestTenant,
@@ -33,11 +33,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   const publish = (actor: Actor, version: string) =>
-    ledger.publishRelease({
-      scope: tenant.organizationId,
-      input: newRelease(tenant, version),
-      actor,
-    });
+    askToPublish(ledger, tenant, version, {}, { actor });
 
   test('a key writes until its end, and nothing from then on', async () => {
     const actor = await keyOf(ledger, tenant, iso(Date.now() + 3_600_000));
@@ -53,10 +49,8 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   test('a key that lacks the right writes nothing, and learns first what is unknown', async () => {
     const actor = { ...(await keyOf(ledger, tenant)), lacks: 'publish' } as const;
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
-    const unknown = { ...newRelease(tenant, '1.0.0'), app: 'nobody' };
-    expect(
-      await ledger.publishRelease({ scope: tenant.organizationId, input: unknown, actor }),
-    ).toEqual(fail('unknownApp'));
+    const unknown = await askToPublish(ledger, tenant, '1.0.0', { app: 'nobody' }, { actor });
+    expect(unknown).toEqual(fail('unknownApp'));
     expectValue(await publish({ ...actor, lacks: undefined }, '1.0.0'));
     // Already there: a conflict is told only to whom might have published.
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });

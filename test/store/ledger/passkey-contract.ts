@@ -7,9 +7,9 @@ import type { Role } from '../../../src/contract/resource.ts';
 import type { NeededRole } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
 import {
+  askToPublish,
   createTenant,
   expectValue,
-  newRelease,
   OPERATOR,
   type TestTenant,
   unique,
@@ -130,8 +130,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
       expectValue(await ledger.addPasskey(newPasskey(), challenge(), owner.actor));
       const needs: NeededRole = { organizationId, role: 'publisher', unknown: 'unknownApp' };
       const actor = { ...weak.actor, needs };
-      const publish = (version: string) =>
-        ledger.publishRelease({ scope: organizationId, input: newRelease(tenant, version), actor });
+      const publish = (version: string) => askToPublish(ledger, tenant, version, {}, { actor });
       const demand = { requireSecondFactor: true };
       const [asked, written] = await Promise.all([
         ledger.updateOrganization(organizationId, demand, { ...owner.actor, needs }),

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import type { Artifact, Targeting } from '../../../src/contract/resource.ts';
 import {
+  askToPublish,
   createTenant,
   ISO,
   newRelease,
@@ -76,13 +77,8 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
     const both = await createTenant(ledger, ['stable', 'beta']);
     await publish(ledger, both, '1.2.0');
     const audit = await readAudit(ledger, both);
-    const again = newRelease(both, '1.2.0', { version: 'v1.2', artifacts: [{ platform: 'x' }] });
-    const outcome = await ledger.publishRelease({
-      scope: both.organizationId,
-      input: again,
-      actor: PUBLISHER,
-    });
-    expect(outcome).toEqual(fail('versionExists'));
+    const again = { version: 'v1.2', artifacts: [{ platform: 'x' }] };
+    expect(await askToPublish(ledger, both, '1.2.0', again)).toEqual(fail('versionExists'));
     expect((await readStable(ledger, both)).revision).toBe(2);
     for (const name of UNKNOWN_NAMES) {
       for (const [place, failure] of [

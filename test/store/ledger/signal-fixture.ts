@@ -4,14 +4,7 @@ import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { checkIn as anyTimeCheckIn, HOUR_MS, iso } from './fleet-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  newRelease,
-  OPERATOR,
-  PUBLISHER,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from './ledger-fixture.ts';
 import type { ModelRelease } from './signal-model.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
@@ -28,10 +21,7 @@ export async function publishAt(
   text: string,
   publishedAt: number,
 ): Promise<ModelRelease> {
-  const release = { ...newRelease(tenant, text), channel };
-  const { value } = expectValue(
-    await ledger.publishRelease({ scope: tenant.organizationId, input: release, actor: PUBLISHER }),
-  );
+  const { value } = await publish(ledger, tenant, text, { channel });
   await database.query('UPDATE releases SET published_at = $2::timestamptz WHERE id = $1', [
     value.id,
     iso(publishedAt),
