@@ -84,7 +84,7 @@ describe('a node that knows nothing and reaches no store', () => {
   });
 });
 
-/** The samples of a text in Prometheus' exposition format, which monitoring.test.ts holds against promtool. */
+/** Samples of a text in Prometheus' exposition format, which monitoring.test.ts holds against promtool. */
 function samples(text: string): Sample[] {
   const matches = text.matchAll(/^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$/gm);
   return [...matches].map(([, name = '', labels = '', value]) => {

@@ -1,5 +1,5 @@
-// Devices on record once every check-in that came before is there: those of a stream of the queue are recorded
-// in their order, so a marker of each part of the devices is waited for.
+// Devices on record once every check-in that came before is there: those of a stream of the queue are
+// recorded in their order, so a marker of each part of the devices is waited for.
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
