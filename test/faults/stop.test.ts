@@ -2,23 +2,19 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Backend, describeOnBackends, realStores } from '../support/backend.ts';
 import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually, sleep } from '../support/eventually.ts';
+import { ask, outcomeOf, type Reply, replyTo } from '../support/http-ask.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
-
-type Reply = {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly text: string;
-};
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const CLIENT_COUNT = 16;
@@ -81,7 +77,7 @@ function serviceOf(backend: Backend) {
     },
     /** Asks as a new device, on a connection of the agent. */
     check: (agent: Agent, version: string, method = 'GET') =>
-      ask(run.url, `/u/${tenant.app}/stable/linux/x86_64/${version}`, {
+      ask(`${run.url}/u/${tenant.app}/stable/linux/x86_64/${version}`, {
         ...{ agent, method, headers: { 'x-service-device': randomUUID() } },
       }),
   };
@@ -94,17 +90,17 @@ describeOnBackends('stop', (backend) => {
     const open = new Agent({ keepAlive: true, maxSockets: 1 });
     const idle = new Agent({ keepAlive: true });
     for (const agent of [open, idle])
-      expect((await ask(service.run().url, '/readyz', { agent })).status).toBe(200);
+      expect((await ask(`${service.run().url}/readyz`, { agent })).status).toBe(200);
     const begun = await beginPublish(service.run().url, service.tenant(), '2.0.0');
     for (const each of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
       service.run().signal(each);
       await service.says('stopping');
     }
-    const ready = await ask(service.run().url, '/readyz', { agent: open });
+    const ready = await ask(`${service.run().url}/readyz`, { agent: open });
     expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { error: 'draining' }]);
     // The answer is the last one on this connection, which is about to end: the client is told to leave it.
     expect(ready.headers.connection).toBe('close');
-    await expect(ask(service.run().url, '/readyz')).rejects.toThrow(/ECONNREFUSED/);
+    await expect(ask(`${service.run().url}/readyz`)).rejects.toThrow(/ECONNREFUSED/);
     expect((await begun.finish()).status).toBe(201);
     await service.expectGoodEnd();
     for (const agent of [open, idle]) agent.destroy();
@@ -134,26 +130,22 @@ describeOnBackends('drain', (backend) => {
   it('with DRAIN_SECONDS it is not ready but goes on answering, and a balancer loses no request (Health)', async () => {
     await service.startWith({ DRAIN_SECONDS: '3' });
     const outcomes = new Map<string, number>();
-    let [isSent, isLast] = [true, false];
+    let isLast = false;
     const agent = new Agent({ keepAlive: true, maxSockets: CLIENT_COUNT });
-    const askOn = async (): Promise<void> => {
-      while (isSent) {
-        const outcome = await service.check(agent, '0.9.0').then(
-          (reply) => {
-            isLast ||= reply.headers.connection === 'close';
-            return String(reply.status);
-          },
-          (error: NodeJS.ErrnoException) => error.code ?? error.message,
-        );
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      }
+    const askOnce = async (): Promise<void> => {
+      const reply = service.check(agent, '0.9.0').then((each) => {
+        isLast ||= each.headers.connection === 'close';
+        return each;
+      });
+      const outcome = await outcomeOf(reply);
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
     };
-    const clients = Array.from({ length: CLIENT_COUNT }, askOn);
+    const clients = repeatCalls(0, ...Array(CLIENT_COUNT).fill(askOnce));
     await eventually('clients are served', () => (outcomes.get('200') ?? 0) > 200);
     expect(isLast).toBe(false);
     service.run().signal('SIGTERM');
     // A balancer asks over a new connection each time, and sends clients elsewhere after a while.
-    const ready = () => ask(service.run().url, '/readyz');
+    const ready = () => ask(`${service.run().url}/readyz`);
     await eventually('the balancer sees it', async () => (await ready()).status !== 200);
     const served = outcomes.get('200') ?? 0;
     await eventually('clients are served', () => (outcomes.get('200') ?? 0) > served + 200);
@@ -161,13 +153,12 @@ describeOnBackends('drain', (backend) => {
     expect([status, JSON.parse(text)]).toEqual([503, { error: 'draining' }]);
     // One that wants to keep its connection: whoever asks to close it is not told to.
     const keeping = new Agent({ keepAlive: true });
-    const fresh = await ask(service.run().url, '/healthz', { agent: keeping });
+    const fresh = await ask(`${service.run().url}/healthz`, { agent: keeping });
     keeping.destroy();
     expect([fresh.status, fresh.headers.connection, fresh.headers['keep-alive']]).toEqual([
       ...[200, 'close', undefined],
     ]);
-    isSent = false;
-    await Promise.all(clients);
+    await clients.end();
     expect([isLast, [...outcomes.keys()]]).toEqual([true, ['200']]);
     await service.expectGoodEnd();
     expect(service.run().msSinceSignal()).toBeGreaterThan(2900);
@@ -193,17 +184,15 @@ describeOnBackends('drain', (backend) => {
       () => service.check(agent, '0.9.0'),
       () => service.check(agent, '99.0.0'),
       () => service.check(agent, '0.9.0', 'HEAD'),
-      () => ask(service.run().url, '/api/v1/apps', { agent, headers }),
+      () => ask(`${service.run().url}/api/v1/apps`, { agent, headers }),
     ];
     const seen = new Map<string, number>();
     const askOn = async (): Promise<void> => {
       for (let turn = 0; ; turn++) {
-        const outcome = await kinds[turn % kinds.length]?.().then(
-          ({ status }) => String(status),
-          (error: NodeJS.ErrnoException) => error.code ?? error.message,
-        );
-        seen.set(String(outcome), (seen.get(String(outcome)) ?? 0) + 1);
-        if (!/^\d+$/.test(String(outcome))) return;
+        const kind = kinds[turn % kinds.length] as () => Promise<Reply>;
+        const outcome = await outcomeOf(kind());
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+        if (!/^\d+$/.test(outcome)) return;
       }
     };
     const clients = Array.from({ length: CLIENT_COUNT }, askOn);
@@ -261,35 +250,6 @@ async function launch(settings: NodeJS.ProcessEnv): Promise<Run> {
   };
 }
 
-type AskOptions = {
-  readonly agent?: Agent;
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-};
-
-/** Sends a request on a connection of the agent, or on a new one without an agent. */
-function ask(url: string, path: string, { agent, ...options }: AskOptions = {}): Promise<Reply> {
-  const sent = request(url + path, { agent: agent ?? false, ...options });
-  sent.end();
-  return replyTo(sent);
-}
-
-function replyTo(sent: ClientRequest): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let text = '';
-      response.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
-      });
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
-      );
-    });
-  });
-}
-
 /** Sends a publish up to the middle of its body and waits until the service has read that much. */
 async function beginPublish(
   url: string,
@@ -312,7 +272,7 @@ async function beginPublish(
   await new Promise<void>((resolve) => sent.write(body.slice(0, 20), () => resolve()));
   // Bytes are served in the order in which they arrive: when later requests are answered, these bytes were
   // read.
-  for (let round = 0; round < 3; round++) await ask(url, '/healthz');
+  for (let round = 0; round < 3; round++) await ask(`${url}/healthz`);
   return {
     finish() {
       sent.end(body.slice(20));

@@ -10,6 +10,7 @@ import type { FreshDatabase } from '../support/fresh-database.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import { admin, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
 import {
   Connections,
@@ -84,21 +85,18 @@ describeOnWorkers('the admin process', () => {
   });
 
   it('is started again on its address when it ends, and no check fails meanwhile', async () => {
-    let isOver = false;
     let answered = 0;
-    const checking = (async () => {
-      for (; !isOver; answered++) expect(await statuses()).toEqual([200]);
-    })();
-    // Its failure is looked at once the process is back.
-    checking.catch(() => undefined);
+    const checking = repeatCalls(0, async () => {
+      expect(await statuses()).toEqual([200]);
+      answered += 1;
+    });
     await node.killPart('admin');
     await eventually('it is ready again', () => node.processIds('admin').length === 2);
     await eventually(
       'it answers',
       async () => (await send(people, 'GET', '/readyz')).status === 200,
     );
-    isOver = true;
-    await checking;
+    await checking.end();
     expect(answered).toBeGreaterThan(0);
     const text = await metricsOf(people);
     // The supervisor, two workers, the admin process and the background process.

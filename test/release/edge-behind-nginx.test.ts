@@ -2,11 +2,12 @@
 // a node that is back at once, also after both were away (docs/contract.md 29.6).
 
 import { createServer } from 'node:http';
-import { request } from 'node:https';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NodeAddresses } from '../support/compose-front.ts';
 import { freePort } from '../support/free-port.ts';
+import { ask } from '../support/http-ask.ts';
 import { findNginx, findOpenssl, startNginxFront } from '../support/nginx-front.ts';
+import { own } from '../support/own.ts';
 
 const isMissing = findNginx() === undefined || findOpenssl() === undefined;
 const skipped = isMissing ? ' (skipped: no nginx or no openssl on this machine)' : '';
@@ -14,16 +15,11 @@ const skipped = isMissing ? ' (skipped: no nginx or no openssl on this machine)'
 const TURNS = 4;
 
 describe.skipIf(isMissing)(`two nodes behind nginx${skipped}`, () => {
-  const endings: (() => unknown)[] = [];
-  afterAll(async () => {
-    for (const end of endings.reverse()) await end();
-  });
-
   /** Starts what answers every request as a node would: with 200. */
   async function listen(port: number): Promise<void> {
     const server = createServer((_, answer) => answer.end('{}'));
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    endings.push(() => {
+    onTestFinished(() => {
       server.close();
       server.closeAllConnections();
     });
@@ -34,11 +30,10 @@ describe.skipIf(isMissing)(`two nodes behind nginx${skipped}`, () => {
     const addressOf = (port: number): NodeAddresses => ({
       ...{ service: `127.0.0.1:${port}`, admin: `127.0.0.1:${port}` },
     });
-    const front = await startNginxFront([addressOf(ports[0]), addressOf(ports[1])]);
-    endings.push(() => front.stop());
+    const front = own(await startNginxFront([addressOf(ports[0]), addressOf(ports[1])]));
     const expectAll = async (path: string, status: number) => {
       for (let turn = 0; turn < TURNS; turn++) {
-        expect([path, await ask(front.url + path)]).toEqual([path, status]);
+        expect([path, (await ask(front.url + path)).status]).toEqual([path, status]);
       }
     };
     await expectAll('/edge/v1/index', 503);
@@ -47,14 +42,3 @@ describe.skipIf(isMissing)(`two nodes behind nginx${skipped}`, () => {
     await expectAll('/u/app/stable/linux/x86_64/1.0.0', 200);
   });
 });
-
-/** Asks on a connection of its own, whoever has signed the certificate; resolves with the status. */
-function ask(url: string): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { rejectUnauthorized: false, agent: false }, (answer) => {
-      answer.resume().on('end', () => resolve(answer.statusCode));
-    });
-    asked.on('error', reject);
-    asked.end();
-  });
-}

@@ -10,10 +10,11 @@ export function adminAddress(log: readonly Record<string, unknown>[]): { readonl
   return { url: `http://127.0.0.1:${port}` };
 }
 
-/** Parses the lines of a node's output that are JSON. */
-export function logLines(output: string): Record<string, unknown>[] {
+/** Parses the whole lines of a node's output that are JSON and contain a text; the last may be incomplete. */
+export function logLines(output: string, text = ''): Record<string, unknown>[] {
   return output
     .split('\n')
-    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .slice(0, -1)
+    .filter((line) => line.startsWith('{') && line.includes(text))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }

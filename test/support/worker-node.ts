@@ -2,12 +2,14 @@
 // because the kernel spreads connections over processes, not requests.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe } from 'vitest';
+import { logLines } from './admin-address.ts';
 import { describeOnRealStores, realStores } from './backend.ts';
 import { baseEnvironment, engineOfRun } from './base-environment.ts';
 import { eventually } from './eventually.ts';
+import { ask, type Reply } from './http-ask.ts';
 import { migratedDatabase } from './migrated-database.ts';
 import { ADMIN_TOKEN, type NodeSettings, UNBOUNDED } from './node.ts';
 import { startRedis } from './redis-server.ts';
@@ -83,7 +85,7 @@ async function launch(
     output += chunk.toString();
   });
   const exitCode = new Promise<number | null>((resolve) => main.once('exit', resolve));
-  const log = () => linesOf(output);
+  const log = () => logLines(output);
   const processIds = (part: string) =>
     log()
       .filter(({ msg, ...line }) => msg === 'ready' && partOf(line) === part)
@@ -149,37 +151,12 @@ export class Connections {
     return this.agents.length;
   }
 
-  /** Returns the status of a request over one of the connections; rejects when the connection breaks. */
-  ask(
-    connection: number,
-    url: string,
-    headers: Record<string, string> = {},
-  ): Promise<{ status: number; headers: NodeJS.Dict<string | string[]> }> {
-    const agent = this.agents[connection % this.agents.length];
-    return new Promise((resolve, reject) => {
-      const sent = request(url, { headers, ...(agent === undefined ? {} : { agent }) });
-      sent.on('error', reject);
-      sent.on('response', (response) => {
-        response.resume();
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, headers: response.headers }),
-        );
-      });
-      sent.end();
-    });
+  /** Asks over one of the connections; rejects when it breaks. */
+  ask(connection: number, url: string, headers: Record<string, string> = {}): Promise<Reply> {
+    return ask(url, { headers, agent: this.agents[connection % this.agents.length] });
   }
 
   close(): void {
     for (const agent of this.agents) agent.destroy();
   }
-}
-
-/** Returns the whole lines of an output, of which the last one may still be incomplete. */
-function linesOf(output: string): Record<string, unknown>[] {
-  return output
-    .split('\n')
-    .slice(0, -1)
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
