@@ -5,19 +5,21 @@ import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { packCheckInPayload } from '../../src/domain/fleet/check-in-payload.ts';
+import type { Engine } from '../../src/store/engine.ts';
 import { batchOf, checkInOf, devicesIn, idsOf } from '../store/engine/fleet-sample.ts';
 import {
   adminOf,
   connected,
+  connectedAlone,
   connectedThroughProxy,
   leftovers,
-  redisOf,
 } from '../store/engine/redis-fixture.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import { findRedisCli, startRedisCluster } from '../support/redis-cluster.ts';
 import { keys } from '../support/redis-keys.ts';
 import { findRedis, type RedisServer } from '../support/redis-server.ts';
+import type { NetworkProxy } from '../support/tcp-proxy.ts';
 
 /** The first stream, which batches go to when none is named. */
 const STREAM = keys.checkIns(0);
@@ -27,11 +29,43 @@ const hasRedis = findRedis() !== undefined;
 const hasCluster = hasRedis && findRedisCli() !== undefined;
 if (!hasCluster) console.log('Skipped: check-ins in Redis (no redis-server or redis-cli in PATH)');
 
+/** Appends a batch for each device, in their order; returns what became of the last one. */
+async function append(engine: Engine, ...devices: readonly string[]): Promise<string> {
+  let outcome = '';
+  for (const each of devices) outcome = await engine.appendCheckIns(packCheckIns(batchOf(each)));
+  return outcome;
+}
+
+/** Ends the faults of the network, and the connections that met them. */
+async function mend(proxy: NetworkProxy, engine: Engine): Promise<void> {
+  proxy.heal();
+  proxy.cut();
+  await eventually('the engine is connected again', () => engine.isReachable());
+}
+
+/** Returns the takers that Redis knows, each with the milliseconds since it asked last. */
+async function takersIn(admin: Redis): Promise<ReadonlyMap<string, number>> {
+  const all = (await admin.xinfo('CONSUMERS', STREAM, 'drain')) as string[][];
+  return new Map(all.map((each) => [String(each[1]), Number(each[each.indexOf('idle') + 1])]));
+}
+
+/** Begins a take that waits; resolves when it has asked the server, with the expectation of its refusal. */
+async function beginWaiting(engine: Engine, server: RedisServer) {
+  const admin = adminOf(server);
+  // Scripts that were run: a taker polls by one.
+  const runs = async () =>
+    Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await admin.info('commandstats'))?.[1] ?? 0);
+  const before = await runs();
+  const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
+  const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
+  await eventually('the taker has asked', async () => (await runs()) > before);
+  return { refused };
+}
+
 describe.skipIf(!hasRedis)('when Redis fails', () => {
   it('restarted empty in the middle, the queue works on without a restart of the engine', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    for (const device of ['a', 'b']) await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const { engine, server } = await connectedAlone();
+    await append(engine, 'a', 'b');
     const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
     await server.restart();
     await eventually('the engine is connected again', () => engine.isReachable());
@@ -41,7 +75,7 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
     await server.restart();
     await eventually('the engine is connected again', () => engine.isReachable());
     // This time there is a batch before there is a taker.
-    await engine.appendCheckIns(packCheckIns(batchOf('c')));
+    await append(engine, 'c');
     const takenAgain = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
     expect(devicesIn(takenAgain)).toEqual(['c']);
     await engine.acknowledgeCheckIns(idsOf(takenAgain));
@@ -49,28 +83,22 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
   });
 
   it('silent, a taker that waits is refused within the time limit', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
-    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
-    await sleep(200);
+    const { engine, server } = await connectedAlone();
+    const { refused } = await beginWaiting(engine, server);
     server.pause();
     await refused;
     server.resume();
     await eventually('the engine is connected again', () => engine.isReachable());
-    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    await append(engine, 'a');
     expect(devicesIn(await engine.takeCheckIns('taker', 1, 1000, NEVER_MS))).toEqual(['a']);
   });
 
   it('out of memory, it refuses batches and still hands out what it has', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    for (const device of ['a', 'b']) await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const { engine, server } = await connectedAlone();
+    await append(engine, 'a', 'b');
     await engine.takeCheckIns('dead', 1, 0, NEVER_MS);
     await adminOf(server).config('SET', 'maxmemory', '1');
-    await expect(engine.appendCheckIns(packCheckIns(batchOf('c')))).rejects.toBeInstanceOf(
-      Unavailable,
-    );
+    await expect(append(engine, 'c')).rejects.toBeInstanceOf(Unavailable);
     // It keeps no new taker either, and says so instead of refusing.
     expect(await engine.shareCheckIns('never seen before')).toEqual([]);
     const taken = await engine.takeCheckIns('never seen before', 5, 0, 0);
@@ -83,31 +111,24 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
 describe.skipIf(!hasRedis)('when an answer is lost', () => {
   it('a batch whose acceptance was not heard is there; appended again, it arrives at least once', async () => {
     const { engine, proxy } = await connectedThroughProxy();
-    await engine.appendCheckIns(packCheckIns(batchOf('before')));
+    await append(engine, 'before');
     proxy.dropWhen((chunk) => chunk.toString() === ':1\r\n');
-    await expect(engine.appendCheckIns(packCheckIns(batchOf('a')))).rejects.toBeInstanceOf(
-      Unavailable,
-    );
-    proxy.heal();
-    proxy.cut();
-    await eventually('the engine is connected again', () => engine.isReachable());
-    expect(await engine.appendCheckIns(packCheckIns(batchOf('a')))).toBe('accepted');
+    await expect(append(engine, 'a')).rejects.toBeInstanceOf(Unavailable);
+    await mend(proxy, engine);
+    expect(await append(engine, 'a')).toBe('accepted');
     const taken = await engine.takeCheckIns('taker', 5, 0, NEVER_MS);
     expect(devicesIn(taken)).toEqual(['before', 'a', 'a']);
   });
 
   it('they are handed to their taker with its next take, and only once', async () => {
     const { engine, proxy } = await connectedThroughProxy();
-    await engine.appendCheckIns(packCheckIns(batchOf('in-hand')));
+    await append(engine, 'in-hand');
     const take = (batchesMax: number) => engine.takeCheckIns('taker', batchesMax, 0, NEVER_MS);
     expect(devicesIn(await take(1))).toEqual(['in-hand']);
-    for (const device of ['a', 'b', 'c'])
-      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    await append(engine, 'a', 'b', 'c');
     proxy.dropWhen((chunk) => chunk.toString().includes('stable'));
     await expect(take(2)).rejects.toBeInstanceOf(Unavailable);
-    proxy.heal();
-    proxy.cut();
-    await eventually('the engine is connected again', () => engine.isReachable());
+    await mend(proxy, engine);
     // With what it holds: the taker may not have it any more either.
     expect(devicesIn(await take(5))).toEqual(['in-hand', 'a', 'b']);
     expect(devicesIn(await take(5))).toEqual(['c']);
@@ -124,41 +145,36 @@ describe.skipIf(!hasRedis)('when an answer is lost', () => {
     }
     proxy.dropWhen((chunk) => chunk.toString().includes('unheard'));
     expect(devicesIn(await take())).toEqual(['c', 'a']);
-    proxy.heal();
-    proxy.cut();
-    await eventually('the engine is connected again', () => engine.isReachable());
+    await mend(proxy, engine);
     expect(devicesIn(await take())).toEqual(['unheard']);
   });
 });
 
 describe.skipIf(!hasRedis)('what lies in Redis', () => {
   it('of takers that are gone nothing is left, unless batches are', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    for (const device of ['a', 'b', 'c', 'd'])
-      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const { engine, server } = await connectedAlone();
+    await append(engine, 'a', 'b', 'c', 'd');
     await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('gone', 1, 0, NEVER_MS)));
     await engine.takeCheckIns('gone with two batches', 2, 0, NEVER_MS);
-    await sleep(100);
+    const admin = adminOf(server);
+    await eventually('they are gone for 50 ms', async () =>
+      [...(await takersIn(admin)).values()].every((idleMs) => idleMs > 50),
+    );
     const { engine: joining } = await connected(server.url);
     expect(devicesIn(await joining.takeCheckIns('new', 1, 0, 50))).toEqual(['b']);
-    const all = (await adminOf(server).xinfo('CONSUMERS', STREAM, 'drain')) as string[][];
-    expect(all.map(([, name]) => name).sort()).toEqual(['gone with two batches', 'new']);
+    expect([...(await takersIn(admin)).keys()].sort()).toEqual(['gone with two batches', 'new']);
   });
 
   it('what somebody deleted from the stream holds up no other', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
-    for (const device of ['a', 'b', 'c'])
-      await engine.appendCheckIns(packCheckIns(batchOf(device)));
+    const { engine, server } = await connectedAlone();
+    await append(engine, 'a', 'b', 'c');
     const [first] = await engine.takeCheckIns('dead', 2, 0, NEVER_MS);
     await adminOf(server).xdel(STREAM, first?.id.split('/')[1] ?? '');
     expect(devicesIn(await engine.takeCheckIns('heir', 5, 0, 0))).toEqual(['b', 'c']);
   });
 
   it('batches of a version that knew no totals are taken, and do not stop others', async () => {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
+    const { engine, server } = await connectedAlone();
     const admin = adminOf(server);
     const appendAsBefore = (device: string) => {
       const pack = packCheckIns(batchOf(device));
@@ -166,10 +182,10 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
       return admin.xadd(STREAM, '*', 'batch', payload);
     };
     await appendAsBefore('a');
-    expect(await engine.appendCheckIns(packCheckIns(batchOf('b')))).toBe('accepted');
+    expect(await append(engine, 'b')).toBe('accepted');
     await appendAsBefore('c');
     expect(await engine.weighCheckIns()).toBeGreaterThan(0);
-    expect(await engine.appendCheckIns(packCheckIns(batchOf('d')))).toBe('accepted');
+    expect(await append(engine, 'd')).toBe('accepted');
     const taken = await engine.takeCheckIns('taker', 10, 0, NEVER_MS);
     expect(devicesIn(taken)).toEqual(['a', 'b', 'c', 'd']);
     await engine.acknowledgeCheckIns(idsOf(taken).slice(0, 1));
@@ -179,11 +195,10 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
   });
 
   it('a malformed batch is reported and removed, and holds up no other', async () => {
-    const server = await redisOf();
-    const { engine, faults } = await connected(server.url);
+    const { engine, faults, server } = await connectedAlone();
     const admin = adminOf(server);
     for (const payload of malformedPayloads()) await admin.xadd(STREAM, '*', 'batch', payload);
-    await engine.appendCheckIns(packCheckIns(batchOf('a')));
+    await append(engine, 'a');
     const taken = await engine.takeCheckIns('taker', 5, 5000, NEVER_MS);
     expect(devicesIn(taken)).toEqual(['a']);
     expect(faults.map(({ message }) => message)).toEqual(
@@ -197,8 +212,7 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
   });
 
   it('a batch of a version that knew neither networks nor clients is taken, with unknown ones', async () => {
-    const server = await redisOf();
-    const { engine, faults } = await connected(server.url);
+    const { engine, faults, server } = await connectedAlone();
     const told = { client: 'tauri', bundle: 'deb' } as const;
     const checkIn = checkInOf('a', { network: '203.0.113.7', ...told });
     const pack = packCheckIns([checkIn]);
@@ -227,13 +241,12 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
   ])(
     'a stream that another program %s is counted: the check-ins that were not recorded',
     async (_, destroy) => {
-      const server = await redisOf();
-      const { engine, lost } = await connected(server.url);
+      const { engine, lost, server } = await connectedAlone();
       const admin = adminOf(server);
-      await engine.appendCheckIns(packCheckIns(batchOf('recorded')));
+      await append(engine, 'recorded');
       const taken = await engine.takeCheckIns('taker', 1, 0, NEVER_MS);
       await engine.appendCheckIns(packCheckIns([checkInOf('lost'), checkInOf('lost-as-well')]));
-      await engine.appendCheckIns(packCheckIns(batchOf('lost-too')));
+      await append(engine, 'lost-too');
       await engine.acknowledgeCheckIns(idsOf(taken));
       await destroy(admin);
       // A look in between does not hide it.
@@ -248,11 +261,11 @@ describe.skipIf(!hasRedis)('what lies in Redis', () => {
       expect(devicesIn(rest)).toEqual(['a', 'b']);
       await engine.acknowledgeCheckIns(idsOf(rest));
       await admin.del(STREAM);
-      await engine.appendCheckIns(packCheckIns(batchOf('c')));
+      await append(engine, 'c');
       await admin.set(STREAM, 'x');
       await admin.del(keys.checkInCount(0));
       await admin.rpush(keys.checkInCount(0), 'of another type');
-      await engine.appendCheckIns(packCheckIns(batchOf('d')));
+      await append(engine, 'd');
       expect(lost).toEqual([3]);
     },
   );
@@ -263,35 +276,23 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
     const cluster = await startRedisCluster();
     leftovers.push(() => cluster.stop());
     const { engine } = await connected(cluster.url);
-    await engine.appendCheckIns(packCheckIns(batchOf('a')));
-    const counts = await Promise.all(cluster.nodes.map((node) => countKeys(node)));
-    const holder = cluster.nodes[counts.findIndex((count) => count > 0)];
+    await append(engine, 'a');
+    const counts = await Promise.all(cluster.nodes.map((node) => adminOf(node).dbsize()));
+    const holder = cluster.nodes[counts.findIndex((count) => count > 0)] as RedisServer;
     await engine.acknowledgeCheckIns(idsOf(await engine.takeCheckIns('taker', 1, 0, NEVER_MS)));
-    const wait = engine.takeCheckIns('taker', 1, 20_000, NEVER_MS);
-    const refused = expect(wait).rejects.toBeInstanceOf(Unavailable);
-    await sleep(200);
-    await holder?.kill();
+    const { refused } = await beginWaiting(engine, holder);
+    await holder.kill();
     await refused;
-    await holder?.restart();
-    await eventually(
-      'a batch is accepted',
-      () => isAccepted(engine.appendCheckIns(packCheckIns(batchOf('b')))),
-      20_000,
+    await holder.restart();
+    await eventually('a batch is accepted', () =>
+      append(engine, 'b').then(
+        (outcome) => outcome === 'accepted',
+        () => false,
+      ),
     );
     const taken = await engine.takeCheckIns('taker', 50, 2000, NEVER_MS);
     expect(new Set(devicesIn(taken))).toEqual(new Set(['b']));
   });
-
-  async function countKeys(server: RedisServer): Promise<number> {
-    return adminOf(server).dbsize();
-  }
-
-  function isAccepted(answer: Promise<string>): Promise<boolean> {
-    return answer.then(
-      (word) => word === 'accepted',
-      () => false,
-    );
-  }
 });
 
 /** Returns payloads that are malformed, in each way in which a packed one can be damaged. */

@@ -45,6 +45,12 @@ export async function connected(url: string): Promise<Opened> {
   return opened;
 }
 
+/** A server of its own, and an engine that is connected to it. */
+export async function connectedAlone(): Promise<Opened & { server: RedisServer }> {
+  const server = await redisOf();
+  return { ...(await connected(server.url)), server };
+}
+
 /** A server of its own behind a proxy that fails, and an engine that reaches it through the proxy. */
 export async function connectedThroughProxy(): Promise<
   Opened & { server: RedisServer; proxy: NetworkProxy }
