@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { LockedTooLong, Unavailable } from '../../src/contract/store-fault.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
-import type { Database, Sql } from '../../src/store/ledger/database/database.ts';
+import type { Database } from '../../src/store/ledger/database/database.ts';
 import { migrate } from '../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
@@ -19,6 +19,7 @@ import {
 } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
+import { gate } from '../support/gate.ts';
 import { settlesWithin } from '../support/settles-within.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -61,36 +62,38 @@ describe.skipIf(postgresUrl === '')(title, () => {
     };
   }
 
-  /** A serving change that holds its locks until the test says how it ends. */
-  function holdChange(channelId: string) {
-    const gate = createGate<'commit' | 'rollback'>();
-    const locked = createGate<void>();
-    const ended = changing.transaction(async (sql) => {
-      await lowerRollout(sql, channelId);
-      locked.resolve();
-      if ((await gate.promise) === 'rollback') throw new Error('rolled back');
+  type Ending = 'commit' | 'rollback';
+
+  /** Makes steps in a transaction that holds its locks until the test says how it ends. */
+  async function hold(...steps: readonly (readonly [statement: string, id: string])[]) {
+    let end: (ending: Ending) => void = () => undefined;
+    const told = new Promise<Ending>((resolve) => {
+      end = resolve;
     });
-    return { locked: locked.promise, end: gate.resolve, ended };
+    const held = gate();
+    const ended = changing.transaction(async (sql) => {
+      for (const [statement, id] of steps) await sql.query(statement, [id]);
+      held.open();
+      if ((await told) === 'rollback') throw new Error('rolled back');
+    });
+    await held.opened;
+    return { end, ended };
   }
 
-  /** The steps of a first offer, held open before their end. */
-  function holdOffer(channelId: string, releaseId: string) {
-    const gate = createGate<'commit' | 'rollback'>();
-    const held = createGate<void>();
-    const ended = changing.transaction(async (sql) => {
-      await sql.query('SELECT FROM channels WHERE id = $1 AND revision = 2 FOR SHARE', [channelId]);
-      await sql.query('UPDATE releases SET offered_at = now() WHERE id = $1', [releaseId]);
-      held.resolve();
-      if ((await gate.promise) === 'rollback') throw new Error('rolled back');
-    });
-    return { held: held.promise, end: gate.resolve, ended };
-  }
+  /** Begins a serving change, which lowers the rollout. */
+  const holdChange = (channelId: string) =>
+    hold(
+      ['SELECT FROM channels WHERE id = $1 FOR UPDATE', channelId],
+      ['UPDATE releases SET rollout_pct = 10 WHERE channel_id = $1', channelId],
+      ['UPDATE channels SET revision = revision + 1 WHERE id = $1', channelId],
+    );
 
-  async function lowerRollout(sql: Sql, channelId: string): Promise<void> {
-    await sql.query('SELECT FROM channels WHERE id = $1 FOR UPDATE', [channelId]);
-    await sql.query('UPDATE releases SET rollout_pct = 10 WHERE channel_id = $1', [channelId]);
-    await sql.query('UPDATE channels SET revision = revision + 1 WHERE id = $1', [channelId]);
-  }
+  /** Begins a first offer. */
+  const holdOffer = (channelId: string, releaseId: string) =>
+    hold(
+      ['SELECT FROM channels WHERE id = $1 AND revision = 2 FOR SHARE', channelId],
+      ['UPDATE releases SET offered_at = now() WHERE id = $1', releaseId],
+    );
 
   async function releaseOf(tenant: TestTenant) {
     return (await readStable(offering, tenant)).releases[0];
@@ -100,8 +103,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     'an offer that waited for a change is recorded exactly when that came to nothing (%s)',
     async (ending) => {
       const { tenant, channelId, record } = await published();
-      const change = holdChange(channelId);
-      await change.locked;
+      const change = await holdChange(channelId);
       const recorded = record();
       expect(await settlesWithin(recorded, 200)).toBe(false);
       change.end(ending);
@@ -120,8 +122,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     'a change that waited for an offer sees it exactly when it is durable (%s)',
     async (ending) => {
       const { tenant, channelId, releaseId } = await published();
-      const offer = holdOffer(channelId, releaseId);
-      await offer.held;
+      const offer = await holdOffer(channelId, releaseId);
       const seen: boolean[] = [];
       const change = serve(offering, tenant, '1.0.0', (serving) => {
         seen.push(serving.offered);
@@ -145,8 +146,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     'an offer that waited for another is true only once the mark is durable (%s)',
     async (ending) => {
       const { tenant, channelId, releaseId, record } = await published();
-      const first = holdOffer(channelId, releaseId);
-      await first.held;
+      const first = await holdOffer(channelId, releaseId);
       const recorded = record();
       expect(await settlesWithin(recorded, 200)).toBe(false);
       first.end(ending);
@@ -158,8 +158,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
 
   test('a node that stalls in a transaction loses its locks; an offer does not wait for it', async () => {
     const { tenant, channelId, record } = await published();
-    const change = holdChange(channelId);
-    await change.locked;
+    const change = await holdChange(channelId);
     await expect(record()).rejects.toBeInstanceOf(LockedTooLong);
     expect(await releaseOf(tenant)).toMatchObject({ offered: false });
     await eventually('the stalled transaction was ended', () => record().catch(() => false));
@@ -167,12 +166,3 @@ describe.skipIf(postgresUrl === '')(title, () => {
     await expect(change.ended).rejects.toBeInstanceOf(Unavailable);
   });
 });
-
-/** A promise with its key: Node 20 has no `Promise.withResolvers`. */
-function createGate<Value>() {
-  let resolve: (value: Value) => void = () => undefined;
-  const promise = new Promise<Value>((open) => {
-    resolve = open;
-  });
-  return { promise, resolve };
-}

@@ -1,7 +1,7 @@
 // Tests the behaviour of PostgreSQL only: several connections, several nodes, and a server that goes away.
 
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
 import { migrate } from '../../src/store/ledger/database/migrate.ts';
@@ -15,6 +15,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, ledgerOptions, TestMemory } from '../support/ledger-options.ts';
+import { own } from '../support/own.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { settlesWithin } from '../support/settles-within.ts';
@@ -26,28 +27,17 @@ const LONGER_THAN_STATEMENTS_MS = 6000;
 
 describeOnRealStores('several nodes on one PostgreSQL', () => {
   let fresh: FreshDatabase;
-  const opened: Database[] = [];
-
-  function open(): Database {
-    const database = openPgDatabase({ url: fresh.url, onFault: () => undefined });
-    opened.push(database);
-    return database;
-  }
 
   beforeAll(async () => {
     fresh = await freshDatabase(postgresUrl);
   });
-  afterAll(async () => {
-    await Promise.all(opened.map((database) => database.close()));
-    await fresh?.drop();
-  });
+  afterAll(() => fresh?.drop());
 
   test('a right that the account lost is unavailable, so that callers wait and drop nothing', async () => {
     const role = `plain_${Date.now()}`;
     await runOn(fresh.url, `CREATE TABLE denied (a integer); CREATE ROLE ${role} LOGIN`);
     const url = Object.assign(new URL(fresh.url), { username: role }).href;
-    const database = openPgDatabase({ url, onFault: () => undefined });
-    opened.push(database);
+    const database = own(openPgDatabase({ url, onFault: () => undefined }));
     const write = () => database.query('INSERT INTO denied VALUES (1)');
     await expect(write()).rejects.toBeInstanceOf(Unavailable);
     await runOn(fresh.url, `GRANT INSERT ON denied TO ${role}`);
@@ -56,12 +46,8 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
   });
 
   test('no more connections are opened than DATABASE_POOL allows; other calls wait (Environment)', async () => {
-    const database = openPgDatabase({
-      url: fresh.url,
-      connectionsMax: 5,
-      onFault: () => undefined,
-    });
-    opened.push(database);
+    const options = { url: fresh.url, connectionsMax: 5, onFault: () => undefined };
+    const database = own(openPgDatabase(options));
     const calls = Array.from({ length: 12 }, () => database.query('SELECT pg_sleep(0.3)'));
     await expect.poll(() => database.poolLoad()).toEqual({ busy: 5, idle: 0, waiting: 7 });
     await Promise.all(calls);
@@ -83,15 +69,16 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
   });
 
   test.concurrent('a statement that takes too long is unavailable, and its connection is still good', async () => {
-    const database = open();
+    const database = openPgDatabase({ url: fresh.url, onFault: () => undefined });
     await expect(database.query('SELECT pg_sleep(60)')).rejects.toBeInstanceOf(Unavailable);
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await database.close();
   });
 
   test('a connection that the server ends is unavailable, in use or idle; the next is fresh', async () => {
     const faults: unknown[] = [];
-    const database = openPgDatabase({ url: fresh.url, onFault: (error) => faults.push(error) });
-    opened.push(database);
+    const onFault = (error: unknown) => faults.push(error);
+    const database = own(openPgDatabase({ url: fresh.url, onFault }));
     const end = async (sql: Pick<Database, 'query'>) => {
       const rows = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
       await runOn(fresh.url, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
@@ -112,13 +99,10 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
   });
 
   test('a first offer is one round trip', async () => {
-    const proxy = await startProxy(Number(new URL(fresh.url).port));
-    const url = Object.assign(new URL(fresh.url), { port: String(proxy.port) }).href;
-    const ledger = await openLedger({
-      databaseUrl: url,
-      dataDir: '/nonexistent',
-      ...ledgerOptions(),
-    });
+    const proxy = own(await startProxy(Number(new URL(fresh.url).port)));
+    const databaseUrl = Object.assign(new URL(fresh.url), { port: String(proxy.port) }).href;
+    const options = { databaseUrl, dataDir: '/nonexistent', ...ledgerOptions() };
+    const ledger = own(await openLedger(options));
     const tenant = await createTenant(ledger);
     const { value, changed } = await publish(ledger, tenant, '1.0.0');
     let answers = 0;
@@ -129,12 +113,10 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
     const order = { epoch: 0, revision: 2 };
     expect(await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, order)).toBe(true);
     expect(answers).toBe(1);
-    await ledger.close();
-    await proxy.close();
   });
 
   test('a migration that the database refuses is named, and changes nothing', async () => {
-    const foreign = await freshDatabase(postgresUrl);
+    const foreign = own(await freshDatabase(postgresUrl));
     await runOn(foreign.url, 'CREATE TABLE accounts (id integer)');
     const options = { dataDir: '/nonexistent', ...ledgerOptions() };
     const refusal =
@@ -142,7 +124,6 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
     for (const _attempt of [1, 2]) {
       await expect(openLedger({ databaseUrl: foreign.url, ...options })).rejects.toThrow(refusal);
     }
-    await foreign.drop();
   });
 });
 
@@ -156,13 +137,10 @@ test('an address that is none is refused without being repeated', () => {
 
 describeOnRealStores('a PostgreSQL that goes away', () => {
   let server: PostgresServer;
-  const ledgers: Ledger[] = [];
 
   async function open(report: LedgerReport = new KeptReport()): Promise<Ledger> {
     const options = { databaseUrl: server.url, dataDir: '/nonexistent' };
-    const ledger = await openLedger({ ...options, memory: new TestMemory(), report });
-    ledgers.push(ledger);
-    return ledger;
+    return own(await openLedger({ ...options, memory: new TestMemory(), report }));
   }
 
   async function expectUnavailable(call: Promise<unknown>): Promise<void> {
@@ -172,10 +150,7 @@ describeOnRealStores('a PostgreSQL that goes away', () => {
   beforeAll(async () => {
     server = await startPostgres();
   });
-  afterEach(async () => {
-    server.resume();
-    await Promise.all(ledgers.splice(0).map((ledger) => ledger.close()));
-  });
+  afterEach(() => server.resume());
   afterAll(() => server?.stop());
 
   test('killed: unavailable at once; back again: served again', async () => {
@@ -230,18 +205,14 @@ describeOnRealStores('a PostgreSQL that goes away', () => {
   });
 
   test('of several hosts those that are away, silent or a standby are passed over; a promoted one is used', async () => {
-    const primary = await startPostgres();
-    onTestFinished(() => primary.stop());
-    const standby = await primary.startStandby();
-    onTestFinished(() => standby.stop());
-    const silent = await startProxy(primary.port);
-    onTestFinished(() => silent.close());
+    const primary = own(await startPostgres());
+    const standby = own(await primary.startStandby());
+    const silent = own(await startProxy(primary.port));
     silent.blackhole();
     const ports = [await freePort(), silent.port, standby.port, primary.port];
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
     const url = `postgres://postgres@${hosts}/postgres?target_session_attrs=read-write`;
-    const database = openPgDatabase({ url, onFault: () => undefined });
-    onTestFinished(() => database.close());
+    const database = own(openPgDatabase({ url, onFault: () => undefined }));
     const first = await Promise.allSettled(
       Array.from({ length: 25 }, () => database.query('SELECT 1 AS one')),
     );
