@@ -4,9 +4,11 @@
 import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectUnavailable } from '../support/expect-error.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import {
@@ -19,16 +21,8 @@ import {
   publish,
   send,
   type Tenant,
+  untilOffered,
 } from '../support/tenant.ts';
-
-/** Returns the log of a node, line by line. */
-function linesOf(node: Pick<ClusterNode, 'output'>): Record<string, unknown>[] {
-  const lines = node
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
-  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-}
 
 describeOnRealStores('when a store is away', () => {
   let cluster: Cluster;
@@ -46,9 +40,7 @@ describeOnRealStores('when a store is away', () => {
     tenant = await createTenant(node);
     await publish(node, tenant, '1.0.0');
     // For a second after a fault a node makes no first offer.
-    await eventually('it is offered', async () => {
-      return (await check(node, tenant, '0.9.0')).body?.version === '1.0.0';
-    });
+    await untilOffered(node, tenant, '1.0.0');
   });
   afterEach(async () => {
     await bringBack();
@@ -66,12 +58,6 @@ describeOnRealStores('when a store is away', () => {
 
   async function bringBack(): Promise<void> {
     for (const end of endings.splice(0).reverse()) await end();
-  }
-
-  function expectUnavailable(answer: Answer): void {
-    expect(answer.status).toBe(503);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(answer.body).toEqual({ error: expect.any(String) });
   }
 
   /**
@@ -103,7 +89,7 @@ describeOnRealStores('when a store is away', () => {
       await server.restart();
       await eventually('/readyz is as before', async () => (await degraded()) === undefined);
       const told = () =>
-        linesOf(node)
+        logLines(node.output())
           .filter((line) => line.store === store && line.part === undefined)
           .map(({ level, msg, afterMs }) => `${level} ${msg} ${typeof afterMs}`);
       // The log of a process reaches the tests a moment after its answers.
@@ -195,9 +181,7 @@ describeOnRealStores('when a store is away', () => {
       expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
       await bringBack();
       for (const each of [node, restarted]) {
-        await eventually('1.1.0 is offered', async () => {
-          return (await check(each, tenant, '0.9.0')).body?.version === '1.1.0';
-        });
+        await untilOffered(each, tenant, '1.1.0');
       }
     } finally {
       await restarted.dispose();
@@ -207,9 +191,7 @@ describeOnRealStores('when a store is away', () => {
   /** Starts a node that has the offer of 1.0.0 on its disk. */
   async function startDoomed(): Promise<ClusterNode> {
     const doomed = await cluster.addNode();
-    await eventually('it offers', async () => {
-      return (await check(doomed, tenant, '0.9.0')).body?.version === '1.0.0';
-    });
+    await untilOffered(doomed, tenant, '1.0.0');
     // A release that was offered is marked with an asterisk.
     await eventually('the offer is on disk', () =>
       indexesOnDisk(doomed.dataDir).some((path) => readFileSync(path, 'utf8').includes('*')),

@@ -1,4 +1,4 @@
-// Expectation of a refusal: its status and its Error body, which has nothing else in it.
+// Expectations of refusals: the status, and the Error body, which has nothing else in it.
 
 import { expect } from 'vitest';
 import type { Answer } from './tenant.ts';
@@ -10,4 +10,11 @@ export function expectError(
   error: unknown,
 ): void {
   expect([status, body]).toStrictEqual([expected, { error }]);
+}
+
+/** Expects 503 for what cannot be told now, with the time to try again. */
+export function expectUnavailable({ status, headers, body }: Answer): void {
+  expect(status).toBe(503);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(body).toEqual({ error: expect.any(String) });
 }

@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { checkAnswer } from './answer-check.ts';
+import { eventually } from './eventually.ts';
 import { ADMIN_TOKEN } from './node.ts';
 
 export type Answer = {
@@ -153,6 +154,18 @@ export function check(
   return send(node, options.method ?? 'GET', path, { headers });
 }
 
+/** Waits until a node offers a version to who asks from 0.9.0. */
+export function untilOffered(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  version: string,
+  options: CheckOptions = {},
+): Promise<void> {
+  return eventually(`${version} is offered by ${node.url}`, async () => {
+    return (await check(node, tenant, '0.9.0', options)).body?.version === version;
+  });
+}
+
 /** Returns a call about devices; `more` adds to its body or replaces parts of it. */
 const aboutDevices =
   (path: string) =>
@@ -174,6 +187,18 @@ export async function devicesOf(
   const answer = await admin(node, 'GET', `devices?app=${tenant.app}&${query}`);
   if (answer.status !== 200) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
   return answer.body?.devices as Record<string, unknown>[];
+}
+
+/** Waits until devices are on record. */
+export function untilRecorded(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  ...ids: readonly string[]
+): Promise<void> {
+  return eventually(`${ids.length} devices are on record`, async () => {
+    const known = (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
+    return ids.every((id) => known.includes(id));
+  });
 }
 
 export function randomId(): string {
