@@ -19,14 +19,14 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { IS_FULL } from '../support/full-run.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { figureIn, metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type Check, PipelinedLoad } from '../support/pipelined-load.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { queueLength } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { check, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, publish, type Tenant, untilOffered } from '../support/tenant.ts';
 
 const DEVICE_COUNT = IS_FULL ? 100_000 : 5000;
 const OUTAGE_ROUNDS = IS_FULL ? 60 : 3;
@@ -44,13 +44,6 @@ const DRAINED_MS_MAX = 120_000;
 const SAMPLE_INTERVAL_MS = 100;
 const OLDER = '1.0.0';
 const NEWER = '1.1.0';
-
-type CheckInCounts = {
-  readonly accepted: number;
-  readonly stored: number;
-  readonly dropped: number;
-  readonly held: number;
-};
 
 describeOnRealStores('check-ins and what breaks under them', () => {
   let redisFolder: string;
@@ -100,9 +93,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
 
   /** Makes the node decide at once from now on, first offer included. */
   async function warm(node: ServingNode): Promise<void> {
-    await eventually('the node offers', async () => {
-      return (await check(node, tenant, OLDER)).body?.version === NEWER;
-    });
+    await untilOffered(node, tenant, NEWER);
   }
 
   /** Waits until no node holds anything and nothing waits in Redis. */
@@ -266,17 +257,11 @@ function rounds(count: number): Check[] {
   return [...devicesFrom(0, count, OLDER), ...devicesFrom(0, count, NEWER)];
 }
 
-async function countsOf(node: ServingNode): Promise<CheckInCounts> {
+async function countsOf(node: ServingNode) {
   const text = await metricsOf(node);
-  const sampleOf = (name: string) => {
-    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
-    return Number(line?.slice(name.length + 1) ?? 0);
-  };
-  const outcome = (name: string) => sampleOf(`sluice_check_ins_total{outcome="${name}"}`);
   return {
-    accepted: outcome('accepted'),
-    stored: outcome('stored'),
-    dropped: outcome('dropped'),
-    held: sampleOf('sluice_check_ins_held'),
+    accepted: figureIn(text, 'sluice_check_ins_total{outcome="accepted"}'),
+    dropped: figureIn(text, 'sluice_check_ins_total{outcome="dropped"}'),
+    held: figureIn(text, 'sluice_check_ins_held'),
   };
 }

@@ -20,6 +20,12 @@ export async function metricsOf(node: { readonly url: string }): Promise<string>
   return overProcesses(text);
 }
 
+/** Reads one figure in metrics, by its name and labels as `metricsOf` has them; NaN where it is not told. */
+export function figureIn(metrics: string, series: string): number {
+  const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length) ?? Number.NaN);
+}
+
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 /** Labels over which series are added up. */
 const ADDED_UP = new Set(['process', 'surface', 'method', 'route']);
