@@ -37,7 +37,7 @@ export const NODE_FLAGS = ['--max-semi-space-size=32', '--no-memory-reducer'];
 const ARGUMENTS = [...NODE_FLAGS, MAIN];
 
 /** Settings without bounds for new devices: all requests of a test come from one machine. */
-export const UNBOUNDED = {
+const UNBOUNDED = {
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
   NEW_DEVICES_PER_APP_PER_MINUTE: '0',
 } as const;

@@ -17,7 +17,7 @@ import {
 } from './server-process.ts';
 import { findSystemAccount, folderOf, type SystemAccount } from './system-account.ts';
 
-/** Its address is that of the database `postgres`, as superuser without a password. */
+/** Server whose address is that of the database `postgres`, as superuser without a password. */
 export type PostgresServer = StoreServer & {
   /** Starts another server that follows this one by streaming replication, and waits until it answers. */
   startStandby(): Promise<StandbyServer>;

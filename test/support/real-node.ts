@@ -4,24 +4,29 @@ import { migratedDatabase } from './migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { startRedis } from './redis-server.ts';
 
-/**
- * Starts the node; its `dispose` ends the stores too. `postgresUrl` names any database of the run's server.
- */
+/** Makes a database and a Redis for one test; `postgresUrl` names any database of the run's server. */
+export async function storesOn(postgresUrl: string) {
+  const [database, redis] = await Promise.all([migratedDatabase(postgresUrl), startRedis()]);
+  return {
+    settings: { DATABASE_URL: database.url, REDIS_URL: redis.url } as NodeSettings,
+    async drop(): Promise<void> {
+      await Promise.all([database.drop(), redis.stop()]);
+    },
+  };
+}
+
+/** Starts the node; its `dispose` ends the stores too. */
 export async function startNodeOnReal(
   postgresUrl: string,
   settings: NodeSettings = {},
 ): Promise<ServingNode> {
   // The node needs a Redis of its own: nodes take the check-ins of all nodes on a Redis, and drop those of
   // unknown apps.
-  const [database, redis] = await Promise.all([migratedDatabase(postgresUrl), startRedis()]);
-  const end = async () => {
-    await Promise.all([database.drop(), redis.stop()]);
-  };
+  const stores = await storesOn(postgresUrl);
   try {
-    const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-    return endingWith(await startNode({ ...stores, ...settings }), end);
+    return endingWith(await startNode({ ...stores.settings, ...settings }), stores.drop);
   } catch (error) {
-    await end();
+    await stores.drop();
     throw error;
   }
 }

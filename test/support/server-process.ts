@@ -8,7 +8,10 @@ import { join } from 'node:path';
 
 export type ServerProcess = {
   readonly pid: number;
-  /** Returns the program's output so far, for the error that says why it did not start. */
+  readonly child: ChildProcess;
+  /** Exit code of the program, once it has ended; null when a signal has ended it. */
+  readonly exitCode: Promise<number | null>;
+  /** Returns the program's output so far. */
   output(): string;
   hasExited(): boolean;
   /** Sends a signal and waits for the end of the program. A frozen one is thawed for it. */
@@ -30,7 +33,7 @@ export type StoreServer = {
   restart(): Promise<void>;
 };
 
-const OUTPUT_LENGTH_MAX = 20_000;
+const OUTPUT_LENGTH_MAX = 1_000_000;
 const START_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 30_000;
 /** Milliseconds to end by themselves; the test runner kills its workers after 500. */
@@ -117,7 +120,7 @@ export async function startProcess(
   };
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const exitCode = new Promise<number | null>((resolve) => child.once('exit', resolve));
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
@@ -127,6 +130,8 @@ export async function startProcess(
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
     pid: child.pid ?? -1,
+    child,
+    exitCode,
     output: () => output,
     hasExited,
     async end(signal) {
@@ -135,7 +140,7 @@ export async function startProcess(
       // SIGCONT comes after the signal, so that a frozen program does nothing more than receive the signal.
       child.kill('SIGCONT');
       const last = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT_MS);
-      await exited;
+      await exitCode;
       clearTimeout(last);
     },
   };

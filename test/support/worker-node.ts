@@ -1,21 +1,18 @@
 // Starts a node of several processes, as an operator would start it, and opens many connections to it,
 // because the kernel spreads connections over processes, not requests.
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { Agent } from 'node:http';
-import { fileURLToPath } from 'node:url';
 import { describe } from 'vitest';
 import { logLines } from './admin-address.ts';
 import { describeOnRealStores, realStores } from './backend.ts';
-import { baseEnvironment, engineOfRun } from './base-environment.ts';
+import { engineOfRun } from './base-environment.ts';
 import { eventually } from './eventually.ts';
 import { ask, type Reply } from './http-ask.ts';
-import { migratedDatabase } from './migrated-database.ts';
-import { ADMIN_TOKEN, type NodeSettings, UNBOUNDED } from './node.ts';
-import { startRedis } from './redis-server.ts';
+import { type NodeSettings, startNode } from './node.ts';
+import { storesOn } from './real-node.ts';
 import { removeFolder, temporaryFolder } from './server-process.ts';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const START_TIMEOUT_MS = 120_000;
 
 const CAN_HAVE_WORKERS = (await engineOfRun()).canSharePort;
@@ -47,62 +44,45 @@ export type WorkerNode = {
   dispose(): Promise<void>;
 };
 
-export type Stores = { readonly settings: NodeSettings; drop(): Promise<void> };
+export type Stores = Awaited<ReturnType<typeof storesOn>>;
 
 /** A PostgreSQL database and a Redis for one test. */
-export async function freshStores(): Promise<Stores> {
+export function freshStores(): Promise<Stores> {
   const real = realStores();
   if (real === undefined) throw new Error('no PostgreSQL or no Redis on this machine');
-  const [database, redis] = await Promise.all([migratedDatabase(real.postgresUrl), startRedis()]);
-  return {
-    settings: { DATABASE_URL: database.url, REDIS_URL: redis.url },
-    async drop() {
-      await Promise.all([database.drop(), redis.stop()]);
-    },
-  };
+  return storesOn(real.postgresUrl);
 }
 
-/** Starts a node on the stores, and waits until it and its background process are ready. */
+/**
+ * Starts a node on the stores, and waits until it and its background process are ready; `command` are the
+ * arguments of Node.js.
+ */
 export async function startWorkerNode(
   stores: Stores,
   settings: NodeSettings = {},
-  command: readonly string[] = [MAIN],
+  command?: readonly string[],
 ): Promise<WorkerNode> {
   const dataDir = temporaryFolder('sluice-workers-');
-  const defaults = { ADMIN_TOKEN, TRUST_PROXY: '1', ...UNBOUNDED };
-  const env = { ...defaults, ...stores.settings, ...settings };
-  return launch({ ...baseEnvironment(), PORT: '0', DATA_DIR: dataDir, ...env }, command, dataDir);
-}
-
-async function launch(
-  env: NodeJS.ProcessEnv,
-  command: readonly string[],
-  dataDir: string,
-): Promise<WorkerNode> {
-  const main = spawn(process.execPath, [...command], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  main.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  const exitCode = new Promise<number | null>((resolve) => main.once('exit', resolve));
-  const log = () => logLines(output);
+  const all: NodeSettings = { DATA_DIR: dataDir, ...stores.settings, ...settings };
+  const node = await startNode(all, command);
+  const { child: main, exitCode } = node.process;
+  const log = () => logLines(node.output());
   const processIds = (part: string) =>
     log()
       .filter(({ msg, ...line }) => msg === 'ready' && partOf(line) === part)
       .map(({ pid }) => Number(pid));
-  const port = () => log().find(({ msg }) => msg === 'listening')?.port;
   await eventually(
-    'it listens, and its background process is ready',
-    () => main.exitCode !== null || (port() !== undefined && processIds('background').length > 0),
+    'its background process is ready',
+    () => processIds('background').length > 0,
     START_TIMEOUT_MS,
   ).catch((error: unknown) => {
     main.kill('SIGKILL');
     throw error;
   });
   return {
-    url: `http://127.0.0.1:${port()}`,
-    port: Number(port()),
-    databaseUrl: String(env.DATABASE_URL),
+    url: node.url,
+    port: Number(new URL(node.url).port),
+    databaseUrl: String(all.DATABASE_URL),
     main,
     exitCode,
     log,
@@ -113,8 +93,7 @@ async function launch(
       await eventually('the killed process is gone', () => !isAlive(processId));
     },
     async dispose() {
-      main.kill('SIGKILL');
-      await exitCode;
+      await node.kill();
       removeFolder(dataDir);
     },
   };
