@@ -69,7 +69,7 @@ describeOnWorkers('a process that hangs', () => {
     expect(linesOf('a process ended by itself')).toMatchObject([
       { process: 'worker 1', how: 'SIGKILL', reason: 'it hung' },
     ]);
-    const { text } = await ask('/metrics');
+    const text = await metricsOf(adminAddress(node.log()));
     for (const event of ['hung', 'restarted']) {
       expect(text).toContain(`sluice_process_events_total{event="${event}"} 1\n`);
     }
@@ -108,9 +108,8 @@ describeOnWorkers('a process that hangs', () => {
   }
 
   it('is left out of the metrics; without the supervisor they are 503, and serving goes on', async () => {
-    const silentBefore = Number(
-      (await metricsOf(adminAddress(node.log()))).split(`${SILENT} `)[1]?.split('\n')[0],
-    );
+    const before = (await ask('/metrics')).text;
+    const silentBefore = Number(before.split(`${SILENT} `)[1]?.split('\n')[0]);
     stop(lastOf('background'));
     const { status, text } = await ask('/metrics');
     expect([status, text]).toEqual([200, expect.stringContaining('sluice_checks_total')]);
