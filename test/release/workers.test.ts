@@ -5,8 +5,10 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually, sleep } from '../support/eventually.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { eventually } from '../support/eventually.ts';
+import { outcomeOf, replyTo } from '../support/http-ask.ts';
+import { figureOf } from '../support/metrics.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { ARTIFACT, createTenant, publish, type Tenant } from '../support/tenant.ts';
@@ -69,18 +71,13 @@ describeOnWorkers('workers on one port', () => {
     });
   }
 
-  async function sampleOf(name: string): Promise<number> {
-    const line = (await metricsOf(node)).split('\n').find((each) => each.startsWith(`${name} `));
-    return Number(line?.slice(name.length + 1) ?? 0);
-  }
-
   const lastIds = () => PARTS.map((part) => node.processIds(part).at(-1) ?? Number.NaN);
 
   it('are that many processes, one for the background work; one line says it listens, and each says which it is', async () => {
     expect(new Set(lastIds()).size).toBe(PARTS.length);
     expect(node.log().filter(({ msg }) => msg === 'listening')).toHaveLength(1);
     // Every process comes to hold the channel; the one that created it also holds the app's other one.
-    expect(await sampleOf('sluice_catalogs')).toBe(PARTS.length);
+    expect(await figureOf(node, 'sluice_catalogs')).toBe(PARTS.length);
     const lines = node.log().filter(({ pid }) => pid !== node.main.pid);
     expect(lines.length).toBeGreaterThan(3);
     for (const line of lines) {
@@ -90,14 +87,14 @@ describeOnWorkers('workers on one port', () => {
 
   it('their metrics add up, whichever is asked, and the background process records check-ins of all', async () => {
     const name = 'sluice_checks_total{reason="offered"}';
-    const before = await sampleOf(name);
+    const before = await figureOf(node, name);
     expect(await statusesOf('kept-', 300)).toEqual([200]);
-    for (let round = 0; round < 8; round++) expect(await sampleOf(name)).toBe(before + 300);
+    for (let round = 0; round < 8; round++) expect(await figureOf(node, name)).toBe(before + 300);
     // The supervisor, the workers and the background process.
-    expect(await sampleOf('sluice_processes')).toBe(PARTS.length + 1);
+    expect(await figureOf(node, 'sluice_processes')).toBe(PARTS.length + 1);
     await untilRecorded(node, 'kept-', 300);
     await eventually('they are counted', async () => {
-      return (await sampleOf('sluice_check_ins_total{outcome="stored"}')) >= 300;
+      return (await figureOf(node, 'sluice_check_ins_total{outcome="stored"}')) >= 300;
     });
   });
 
@@ -113,29 +110,27 @@ describeOnWorkers('workers on one port', () => {
   it('a worker dies under traffic: only its own connections break, once each, and it comes back', async () => {
     const failures = new Map<number, number>();
     let answered = 0;
-    let isOver = false;
-    const clients = Array.from({ length: connections.count }, async (_, connection) => {
-      for (let turn = 0; !isOver; turn++) {
-        const outcome = await checkOver(connection, `client-${connection}-${turn}`).catch(() => {
-          failures.set(connection, (failures.get(connection) ?? 0) + 1);
-        });
-        if (outcome !== undefined) {
-          expect(outcome.status).toBe(200);
-          answered += 1;
-        }
-        await sleep(5);
-      }
-    });
+    const client = (connection: number) => async (turn: number) => {
+      const outcome = await checkOver(connection, `client-${connection}-${turn}`).catch(() => {
+        failures.set(connection, (failures.get(connection) ?? 0) + 1);
+      });
+      if (outcome === undefined) return;
+      expect(outcome.status).toBe(200);
+      answered += 1;
+    };
+    const clients = repeatCalls(
+      5,
+      ...Array.from({ length: connections.count }, (_, at) => client(at)),
+    );
     await eventually('traffic', () => answered > 200);
     await node.killPart('worker 1');
     const before = answered;
     await eventually('the others go on', () => answered > before + 500);
     await eventually('it is back', () => node.processIds('worker 1').length === 2);
-    isOver = true;
-    await Promise.all(clients);
+    await clients.end();
     expect(failures.size).toBeLessThan(connections.count);
     expect([...failures.values()].filter((times) => times > 1)).toEqual([]);
-    expect(await sampleOf('sluice_process_events_total{event="restarted"}')).toBe(2);
+    expect(await figureOf(node, 'sluice_process_events_total{event="restarted"}')).toBe(2);
     const lines = node.log().filter(({ msg }) => msg === 'a process ended by itself');
     expect(lines.map(({ process, how }) => [process, how])).toEqual([
       ['background', 'SIGKILL'],
@@ -149,10 +144,7 @@ describeOnWorkers('workers on one port', () => {
     const outcomes = new Set<string>();
     const clients = Array.from({ length: connections.count }, async (_, connection) => {
       for (let turn = 0, outcome = '200'; outcome === '200'; turn++) {
-        outcome = await checkOver(connection, `ended-${connection}-${turn}`).then(
-          ({ status }) => String(status),
-          (error: NodeJS.ErrnoException) => error.code ?? error.message,
-        );
+        outcome = await outcomeOf(checkOver(connection, `ended-${connection}-${turn}`));
         outcomes.add(outcome);
         if (outcome === '200') answered += 1;
       }
@@ -163,10 +155,7 @@ describeOnWorkers('workers on one port', () => {
       ...{ method: 'POST', agent: false },
       headers: { authorization: `Bearer ${tenant.secret}`, 'content-length': body.length },
     });
-    const status = new Promise<number | undefined>((resolve, reject) => {
-      sent.on('error', reject);
-      sent.on('response', (response) => resolve(response.resume().statusCode));
-    });
+    const reply = replyTo(sent);
     await new Promise<void>((resolve) => sent.write(body.slice(0, 20), () => resolve()));
     // The worker of its connection has accepted it before its port closes.
     await eventually('traffic', () => answered > 1000);
@@ -176,7 +165,7 @@ describeOnWorkers('workers on one port', () => {
     await Promise.all(clients);
     expect([...outcomes].sort()).toEqual(['200', 'ECONNREFUSED']);
     sent.end(body.slice(20));
-    expect(await status).toBe(201);
+    expect((await reply).status).toBe(201);
     expect(await node.exitCode).toBe(0);
     expect(processes.filter(isAlive)).toEqual([]);
     expect(node.log().filter(({ msg }) => msg === 'stopped')).toHaveLength(1);

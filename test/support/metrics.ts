@@ -20,7 +20,12 @@ export async function metricsOf(node: { readonly url: string }): Promise<string>
   return overProcesses(text);
 }
 
-/** Reads one figure in metrics, by its name and labels as `metricsOf` has them; NaN where it is not told. */
+/** Reads one figure of a node, by its name and labels as `metricsOf` has them; NaN where it is not told. */
+export async function figureOf(node: { readonly url: string }, series: string): Promise<number> {
+  return figureIn(await metricsOf(node), series);
+}
+
+/** Reads one figure in metrics. */
 export function figureIn(metrics: string, series: string): number {
   const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length) ?? Number.NaN);
