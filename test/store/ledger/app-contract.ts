@@ -10,6 +10,7 @@ import {
   OPERATOR,
   readAudit,
   readStable,
+  setChannel,
   type TestTenant,
   tenantOfEach,
   UNKNOWN_NAMES,
@@ -85,13 +86,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
     });
 
     test('an update changes what it names, bumps the revision and shows in the snapshot', async () => {
-      const update = async (app: string, change: ChannelChange) =>
-        expectValue(
-          await ledger.updateChannel({
-            input: { app, channel: 'stable', change },
-            actor: OPERATOR,
-          }),
-        );
+      const update = (app: string, change: ChannelChange) => setChannel(ledger, { app }, change);
       const change = {
         ...({ minimumSupportedVersion: '1.2', updateMode: 'recommended' } as const),
         ...{ requireSignature: true, follows: null },

@@ -6,10 +6,10 @@ import { readSnapshot } from '../../../src/store/ledger/change/snapshots.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import {
   createTenant,
-  OPERATOR,
   publish,
   readStable,
   serve,
+  setChannel,
   type TestTenant,
   tenantOfEach,
 } from './ledger-fixture.ts';
@@ -46,10 +46,7 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     const { value, changed } = await publish(ledger, tenant, '1.0.0');
     const before = await editionsOf(tenant);
     await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, { epoch: 0, revision: 2 });
-    await ledger.updateChannel({
-      input: { app: tenant.app, channel: 'stable', change: { updateMode: 'recommended' } },
-      actor: OPERATOR,
-    });
+    await setChannel(ledger, tenant, { updateMode: 'recommended' });
     const snapshot = await readStable(ledger, tenant);
     expect(snapshot).toMatchObject({ updateMode: 'recommended', releases: [{ offered: true }] });
     expect(await editionsOf(tenant)).toEqual(before);

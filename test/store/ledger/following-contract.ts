@@ -17,6 +17,7 @@ import {
   OPERATOR,
   PUBLISHER,
   publish,
+  setChannel,
   type TestTenant,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -79,13 +80,7 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
       channelId: after.channelId,
       revision: after.revision,
     });
-    const policy = { defaultRollout: 5 };
-    const updated = expectValue(
-      await ledger.updateChannel({
-        input: { app: tenant.app, channel: 'stable', change: policy },
-        actor: OPERATOR,
-      }),
-    );
+    const updated = await setChannel(ledger, tenant, { defaultRollout: 5 });
     expect(updated.changed.map(({ channel }) => channel)).toEqual(['stable']);
     const own = expectValue(await publishOn(tenant, 'beta', '2.1.0'));
     expect(own.changed.map(({ channel }) => channel)).toEqual(['beta']);

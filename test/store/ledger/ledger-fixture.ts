@@ -162,11 +162,12 @@ export function serve(
 /** Changes the settings of a channel as the operator. */
 export async function setChannel(
   ledger: Ledger,
-  { app }: TestTenant,
+  { app }: Pick<TestTenant, 'app'>,
   change: ChannelChange,
   channel = 'stable',
-): Promise<void> {
-  expectValue(await ledger.updateChannel({ input: { app, channel, change }, actor: OPERATOR }));
+) {
+  const input = { app, channel, change };
+  return expectValue(await ledger.updateChannel({ input, actor: OPERATOR }));
 }
 
 /** Withdraws a version as the publisher. */

@@ -8,11 +8,11 @@ import {
   createTenant,
   ISO,
   newRelease,
-  OPERATOR,
   PUBLISHER,
   publish,
   readAudit,
   readStable,
+  setChannel,
   tenantOfEach,
   UNKNOWN_NAMES,
 } from './ledger-fixture.ts';
@@ -57,10 +57,7 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
   });
 
   test("the channel's default rollout counts unless the release names its own", async () => {
-    await ledger.updateChannel({
-      input: { app: tenant.app, channel: 'stable', change: { defaultRollout: 5 } },
-      actor: OPERATOR,
-    });
+    await setChannel(ledger, tenant, { defaultRollout: 5 });
     expect((await publish(ledger, tenant, '1.0.0')).value.rolloutPct).toBe(5);
     const targets: Targeting = {
       matchLabels: { zone: ['b', 'a'], area: ['c'] },

@@ -11,6 +11,7 @@ import {
   publish,
   readAudit,
   serve,
+  setChannel,
   tenantOfEach,
   UNKNOWN_NAMES,
 } from './ledger-fixture.ts';
@@ -108,10 +109,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     test('every change is told once, newest first, with who, what, before and after', async () => {
       const { organizationId, app } = tenant;
       await ledger.createChannel(app, 'beta', OPERATOR);
-      await ledger.updateChannel({
-        input: { app, channel: 'beta', change: { defaultRollout: 10 } },
-        actor: OPERATOR,
-      });
+      await setChannel(ledger, tenant, { defaultRollout: 10 }, 'beta');
       const key = { organizationId, name: 'ci', prefix: `audit-${app}`, secretHash: 'h' };
       const { id } = expectValue(await ledger.createKey(key, OPERATOR));
       await publish(ledger, tenant, '1.2.0', { artifacts: [{ platform: 'linux' }] });

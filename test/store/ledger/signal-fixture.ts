@@ -4,7 +4,7 @@ import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { checkIn as anyTimeCheckIn, HOUR_MS, iso } from './fleet-fixture.ts';
-import { createTenant, expectValue, OPERATOR, publish, type TestTenant } from './ledger-fixture.ts';
+import { createTenant, publish, setChannel, type TestTenant } from './ledger-fixture.ts';
 import type { ModelRelease } from './signal-model.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
@@ -34,12 +34,7 @@ export async function furnish(store: Store) {
   const { ledger } = store;
   const tenant = await createTenant(ledger, ['stable', 'beta']);
   const release = await publishAt(store, tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
-  expectValue(
-    await ledger.updateChannel({
-      input: { app: tenant.app, channel: 'beta', change: { follows: 'stable' } },
-      actor: OPERATOR,
-    }),
-  );
+  await setChannel(ledger, tenant, { follows: 'stable' }, 'beta');
   const offer = { version: '0.9.0', offeredReleaseId: release.id };
   return { tenant, release, offer };
 }
