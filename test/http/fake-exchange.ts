@@ -13,7 +13,10 @@ export type FakeAnswer = {
   readonly text: string;
 };
 
-export type Asked = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
+export type Asked = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 /** Request of an address as it is written; names of headers are in lower case. */
 export function requestOf(address: string, { method = 'GET', headers = {} }: Asked = {}) {
