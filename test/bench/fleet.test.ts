@@ -1,7 +1,7 @@
 // Tests the played fleet: its devices behave as real ones, ask a real server, and are reported as measured.
 
 import type { RequestListener } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
 import { seededRandom } from '../../bench/random.ts';
 import { DeviceFleet } from '../../bench/suite/fleet/device-fleet.ts';
@@ -10,6 +10,7 @@ import { fleetReport } from '../../bench/suite/fleet/fleet-report.ts';
 import type { FleetRun, FleetStep } from '../../bench/suite/fleet/measure-fleet.ts';
 import { type FleetProgress, playFleet } from '../../bench/suite/fleet/play-fleet.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
+import { own } from '../support/own.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -70,16 +71,12 @@ describe('a played device', () => {
 });
 
 describe('a played fleet', () => {
-  let close: (() => void) | undefined;
-  afterEach(() => close?.());
-
   /** Plays 100 devices for five seconds, in which each asks every 0.3 s while it is awake. */
   async function played(listener: RequestListener): Promise<FleetProgress[]> {
-    const server = await loopbackServer(listener);
-    close = server.close;
+    const { port } = own(await loopbackServer(listener));
     const told: FleetProgress[] = [];
     const options = {
-      ...{ port: server.port, devices: 100, speed: 1000, warmupSeconds: 0.3, seconds: 5, steps: 2 },
+      ...{ port, devices: 100, speed: 1000, warmupSeconds: 0.3, seconds: 5, steps: 2 },
       ...{ paths: ['/u/a/stable/linux/x86_64'], versions: ['1.0.0'], watched: '1.1.0' },
     };
     await playFleet(options, (progress) => told.push(progress));

@@ -1,7 +1,7 @@
 // Tests the load generator: what it asks, how it reads answers, and that it counts what happened.
 
 import type { RequestListener, ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { differingShare, type FixedAnswer } from '../../bench/load/ask.ts';
 import { LatencyHistogram } from '../../bench/load/latency-histogram.ts';
 import type { LoadOptions, LoadRun } from '../../bench/load/load-connection.ts';
@@ -14,6 +14,7 @@ import {
 import { runLoad } from '../../bench/load/run-load.ts';
 import { reportOf } from '../../bench/suite/load-target.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
+import { own } from '../support/own.ts';
 
 describe('requests of the load generator', () => {
   const QUESTION = { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 1000 };
@@ -95,14 +96,10 @@ it('a latency histogram knows each percentile to one percent, also sent as plain
 });
 
 describe('a load run', () => {
-  let close: (() => void) | undefined;
-  afterEach(() => close?.());
-
   async function serve(listener: RequestListener): Promise<LoadOptions> {
-    const server = await loopbackServer(listener);
-    close = server.close;
+    const { port } = own(await loopbackServer(listener));
     return {
-      ...{ host: '127.0.0.1', port: server.port, connections: 4, seconds: 0.3, warmupSeconds: 0 },
+      ...{ host: '127.0.0.1', port, connections: 4, seconds: 0.3, warmupSeconds: 0 },
       question: { paths: ['/u/a/stable/linux/x86_64/1.0.0'], devices: 64 },
     };
   }
@@ -171,8 +168,7 @@ describe('a load run', () => {
     expect(devices.size).toBe(20);
     expect(responses).toBeGreaterThanOrEqual(20);
     expect(errors['connection closed']).toBeGreaterThan(0);
-    close?.();
-    const away = await runLoad(options);
+    const away = await runLoad({ ...options, port: 1 });
     expect([away.responses, Object.keys(away.errors)]).toEqual([0, ['ECONNREFUSED']]);
   });
 

@@ -2,13 +2,13 @@
 // test/timed/price.test.ts.
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { priceInterval } from '../../bench/price/price-interval.ts';
 import { seededRandom } from '../../bench/random.ts';
 import { lastRelease } from '../../bench/suite/price.ts';
+import { ownFolder } from '../support/own.ts';
 
 describe('the interval of a price', () => {
   const random = seededRandom(7);
@@ -49,8 +49,7 @@ describe('the interval of a price', () => {
 
 describe('the last release', () => {
   const releaseOf = (changelog: string, ...calls: string[][]) => {
-    const root = mkdtempSync(join(tmpdir(), 'sluice-release-'));
-    onTestFinished(() => rmSync(root, { recursive: true }));
+    const root = ownFolder();
     writeFileSync(join(root, 'CHANGELOG.md'), changelog);
     for (const call of calls) {
       const named = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', ...call];

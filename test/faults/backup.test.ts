@@ -266,7 +266,7 @@ function commandsBelow(page: string, heading: string): string[] {
   return [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block);
 }
 
-/** Runs commands beside the test: one that stands still meanwhile holds connections that nodes have ended. */
+/** Runs commands beside the test: one that stands still holds connections that nodes have ended. */
 async function run(commands: string, folder: string, environment: Environment): Promise<void> {
   const tools = dirname(findPostgres() ?? '');
   await promisify(execFile)('bash', ['--norc', '-euc', commands], {

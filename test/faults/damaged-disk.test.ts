@@ -12,14 +12,13 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../support/eventually.ts';
+import { expect, it } from 'vitest';
 import { startNode } from '../support/node.ts';
-import { check, createTenant, publish } from '../support/tenant.ts';
+import { own } from '../support/own.ts';
+import { check, createTenant, publish, untilOffered } from '../support/tenant.ts';
 
 it('DATA_DIR is for its owner only, also what an older version left open; a damaged database in it is named', async () => {
-  let node = await startNode();
-  onTestFinished(() => node.dispose());
+  let node = own(await startNode());
   const { dataDir } = node;
   const tenant = await createTenant(node);
   await publish(node, tenant, '1.0.0');
@@ -32,11 +31,9 @@ it('DATA_DIR is for its owner only, also what an older version left open; a dama
     // PostgreSQL refuses a directory of its own that others may write to.
     if (path !== join(dataDir, 'ledger')) chmodSync(path, lstatSync(path).mode | 0o055);
   }
-  node = await node.restart();
+  node = own(await node.restart());
   await publish(node, tenant, '1.1.0');
-  await eventually('it is served, and kept at the end', async () => {
-    return (await check(node, tenant, '0.9.0')).body?.version === '1.1.0';
-  });
+  await untilOffered(node, tenant, '1.1.0');
   await node.stop();
   const paths = pathsIn(dataDir);
   const kept = paths.filter((path) => path.includes('snapshots') && lstatSync(path).isFile());

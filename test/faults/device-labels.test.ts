@@ -8,9 +8,10 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectUnavailable } from '../support/expect-error.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
-import { type Answer, check, decisions, devicesOf, type Tenant } from '../support/tenant.ts';
+import { check, decisions, devicesOf, type Tenant } from '../support/tenant.ts';
 
 /** Rounds in which the nodes take turns: as many as leave 2 when divided by 3, as one test asks. */
 const ROUNDS = IS_FULL ? 50 : 8;
@@ -169,12 +170,6 @@ describeOnRealStores('device labels', () => {
       // A check without a device id has no stored labels, so it is answered without the stores.
       expect(await asks(node, tenant, {})).toBe(false);
     });
-
-    function expectUnavailable(answer: Answer): void {
-      expect(answer.status).toBe(503);
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-      expect(answer.body).toEqual({ error: expect.any(String) });
-    }
   });
 });
 

@@ -21,6 +21,7 @@ import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
 import type { ServingNode } from '../support/node.ts';
+import { own } from '../support/own.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import type { NetworkProxy } from '../support/tcp-proxy.ts';
@@ -34,6 +35,7 @@ import {
   report,
   send,
   type Tenant,
+  untilRecorded,
 } from '../support/tenant.ts';
 
 const openssl = findOpenssl();
@@ -163,13 +165,10 @@ describeOnBackends('an edge without its service', (backend) => {
     const later = Array.from({ length: 100 }, (_, index) => `later-${index}`);
     for (const device of later) await checkAt(device);
     way.heal();
-    await eventually('what was asked later is on record', async () => {
-      const ids = await idsOf(tenant);
-      return later.every((device) => ids.includes(device));
-    });
+    await untilRecorded(service, tenant, ...later);
     expect(await idsOf(tenant)).not.toContain('erased');
     await checkAt('erased');
-    await eventually('it is a new device', async () => (await idsOf(tenant)).includes('erased'));
+    await untilRecorded(service, tenant, 'erased');
   });
 
   it('that refuses its token says that, and since when, and stays ready (§29.2, §29.11)', async () => {
@@ -221,8 +220,7 @@ describeOnBackends('an edge without its service', (backend) => {
       ['else is not, and the edge says why, without an address', {}, false],
     ])('%s; so says the doctor', async (_, settings, isTrusted) => {
       const { secret } = await makeEdgeToken(service);
-      const asked = await startEdge(url, secret, settings);
-      endings.push(() => asked.dispose());
+      const asked = own(await startEdge(url, secret, settings));
       const told = async () => {
         const { status, body } = await send(asked, 'GET', '/readyz');
         const [{ message = '' } = {}] = (body?.degraded ?? []) as { message?: string }[];

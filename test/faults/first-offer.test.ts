@@ -3,12 +3,13 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { expectUnavailable } from '../support/expect-error.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
 import {
-  type Answer,
   admin,
   check,
   control,
@@ -18,6 +19,7 @@ import {
   report,
   send,
   type Tenant,
+  untilOffered,
 } from '../support/tenant.ts';
 
 const ROUND_TRIP_MS = 400;
@@ -58,7 +60,7 @@ describeOnRealStores('a first offer', () => {
     const tenant = await createTenant(near);
     await publish(near, tenant, '1.0.0');
     const far = await addFarNode();
-    await eventually('1.0.0 is offered', async () => (await offeredBy(far, tenant)) === '1.0.0');
+    await untilOffered(far, tenant, '1.0.0');
     network.delay(100);
     await publish(near, tenant, '1.1.0');
     const { rows } = await cluster.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
@@ -82,7 +84,7 @@ describeOnRealStores('a first offer', () => {
     network.delay(0);
     await asking;
     expect(paused.status).toBe(200);
-    await eventually('the pause holds', async () => (await offeredBy(far, tenant)) === '1.0.0');
+    await untilOffered(far, tenant, '1.0.0');
   });
 
   it('that another node has made is found over 400 ms round trips, without Redis', async () => {
@@ -90,19 +92,13 @@ describeOnRealStores('a first offer', () => {
     await publish(near, tenant, '1.0.0');
     // Without Redis, nothing but PostgreSQL tells the node what was offered.
     const far = await addFarNode({ REDIS_URL: '' });
-    await eventually('1.0.0 is offered', async () => (await offeredBy(far, tenant)) === '1.0.0');
+    await untilOffered(far, tenant, '1.0.0');
     network.delay(ROUND_TRIP_MS / 2);
     await publish(near, tenant, '1.1.0');
-    await eventually('it is offered', async () => (await offeredBy(near, tenant)) === '1.1.0');
-    await eventually('it is offered', async () => (await offeredBy(far, tenant)) === '1.1.0');
+    await untilOffered(near, tenant, '1.1.0');
+    await untilOffered(far, tenant, '1.1.0');
     network.delay(0);
   });
-
-  function expectUnavailable({ status, headers, body }: Answer): void {
-    expect(status).toBe(503);
-    expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(body).toEqual({ error: expect.any(String) });
-  }
 
   /** Locks the tenant's channels, as a change that takes long does; returns the function that ends it. */
   async function lockChannels(tenant: Tenant): Promise<() => Promise<void>> {
@@ -133,19 +129,14 @@ describeOnRealStores('a first offer', () => {
     } finally {
       await unlock();
     }
-    await eventually('it is offered', async () => (await offeredBy(near, tenant)) === '1.0.0');
-    const lines = near
-      .output()
-      .split('\n')
-      .filter((line) => line.includes('first offer could not be recorded'))
-      .filter((line) => line.includes(tenant.app));
-    expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      app: tenant.app,
-      channel: 'stable',
-      version: '1.0.0',
-      err: { detail: expect.stringContaining('lock timeout') },
-    });
+    await untilOffered(near, tenant, '1.0.0');
+    const told = logLines(near.output(), 'first offer could not be recorded');
+    expect(told.filter(({ app }) => app === tenant.app)).toMatchObject([
+      {
+        ...{ channel: 'stable', version: '1.0.0' },
+        err: { detail: expect.stringContaining('lock timeout') },
+      },
+    ]);
   });
 
   it.each([
@@ -178,18 +169,4 @@ describeOnRealStores('a first offer', () => {
       }
     },
   );
-
-  it('of the only release is 503 while PostgreSQL is gone, and made once it is back (§14.3)', async () => {
-    const tenant = await createTenant(near);
-    await publish(near, tenant, '1.0.0', { artifacts: [INSTALLER] });
-    await cluster.postgres.kill();
-    try {
-      expectUnavailable(await check(near, tenant, '0.9.0'));
-      expectUnavailable(await send(near, 'GET', `/e/${tenant.app}/stable/latest-linux.yml`));
-      expect((await check(near, tenant, '1.0.0')).status).toBe(204);
-    } finally {
-      await cluster.postgres.restart();
-    }
-    await eventually('it is offered', async () => (await offeredBy(near, tenant)) === '1.0.0');
-  });
 });

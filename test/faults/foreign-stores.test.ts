@@ -4,12 +4,14 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { own } from '../support/own.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
@@ -17,10 +19,11 @@ import {
   admin,
   check,
   createTenant,
-  devicesOf,
   publish,
   send,
   type Tenant,
+  untilOffered,
+  untilRecorded,
 } from '../support/tenant.ts';
 
 const NOWHERE = 'postgres://postgres@127.0.0.1:1/none';
@@ -56,9 +59,7 @@ describeOnRealStores('a store of another record', () => {
 
   async function start(settings: NodeSettings = {}): Promise<ServingNode> {
     const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
-    const node = await startNode({ ...stores, ...settings });
-    onTestFinished(() => node.dispose());
-    return node;
+    return own(await startNode({ ...stores, ...settings }));
   }
 
   it('an empty database is answered for by running and restarted nodes from what is known, never with 404', async () => {
@@ -67,9 +68,8 @@ describeOnRealStores('a store of another record', () => {
     await restarted.stop();
     await database.replace('an empty one');
 
-    await eventually('it is recognised', () => linesOf(running, FOREIGN).length > 0);
-    const again = await restarted.restart();
-    onTestFinished(() => again.stop());
+    await eventually('it is recognised', () => logLines(running.output(), FOREIGN).length > 0);
+    const again = own(await restarted.restart());
     // A pod without a disk of its own knows what Redis has.
     const nodes = [running, again, await start()];
     for (const node of nodes) {
@@ -92,13 +92,10 @@ describeOnRealStores('a store of another record', () => {
     }
     expect((await publish(again, tenant, '1.1.0')).status).toBe(201);
     for (const node of nodes) await untilOffered(node, tenant, '1.1.0');
-    await eventually('the check-ins that came meanwhile are recorded', async () => {
-      const devices = await devicesOf(running, tenant);
-      return devices.some(({ deviceId }) => deviceId === 'device-during');
-    });
+    await untilRecorded(running, tenant, 'device-during');
     expect(await metricsOf(running)).toContain('sluice_check_ins_total{outcome="dropped"} 0');
     // Each process tells it once a minute in each of a few words, and not with every call.
-    const times = linesOf(running, FOREIGN).map(({ time }) => Date.parse(String(time)));
+    const times = logLines(running.output(), FOREIGN).map(({ time }) => Date.parse(String(time)));
     const minutes = 1 + Math.floor((Math.max(...times) - Math.min(...times)) / 60_000);
     expect(times.length).toBeLessThanOrEqual(10 * minutes);
   });
@@ -110,7 +107,7 @@ describeOnRealStores('a store of another record', () => {
         DELETE FROM apps WHERE id = '${lost.appId}'; COMMIT`);
     await untilStatus(running, lost, 'stable', 404);
     expect(await offered(running, tenant)).toBe('1.1.0');
-    const lines = linesOf(running, 'the ledger has lost channels');
+    const lines = logLines(running.output(), 'the ledger has lost channels');
     expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
     expect(lines[0]?.channels).toContain(`${lost.app}/stable`);
     await untilFigure(running, 'sluice_ledger_rewinds_total{event="channel-lost"}', 2);
@@ -125,19 +122,14 @@ describeOnRealStores('a store of another record', () => {
   });
 
   it('a node on the Redis of another serves its own database, leaves it alone, and uses its own once it is there', async () => {
-    const [otherDatabase, otherRedis] = [
-      await migratedDatabase(inject('postgresUrl')),
-      await startRedis(),
-    ];
-    onTestFinished(() => otherRedis.stop());
-    onTestFinished(() => otherDatabase.drop());
+    const otherDatabase = own(await migratedDatabase(inject('postgresUrl')));
+    const otherRedis = own(await startRedis());
     const theirs = await start({ DATABASE_URL: otherDatabase.url, REDIS_URL: otherRedis.url });
     const theirTenant = await createTenant(theirs, APP);
     await publish(theirs, theirTenant, '9.0.0');
     await untilOffered(theirs, theirTenant, '9.0.0');
 
-    const way = await startProxy(otherRedis.port);
-    onTestFinished(() => way.close());
+    const way = own(await startProxy(otherRedis.port));
     const node = await start({ REDIS_URL: `redis://127.0.0.1:${way.port}` });
     await untilOffered(node, tenant, '1.1.0');
     await untilFigure(node, 'sluice_engine_foreign', 1);
@@ -150,9 +142,7 @@ describeOnRealStores('a store of another record', () => {
       ]);
     // It takes nothing out of the Redis of the others.
     await check(theirs, theirTenant, '0.9.0', { device: 'theirs' });
-    await eventually('their device is on their record', async () => {
-      return (await devicesOf(theirs, theirTenant)).length > 0;
-    });
+    await untilRecorded(theirs, theirTenant, 'theirs');
 
     way.moveTo(redis.port);
     await untilFigure(node, 'sluice_engine_foreign', 0);
@@ -162,16 +152,14 @@ describeOnRealStores('a store of another record', () => {
     await untilOffered(node, tenant, '1.2.0');
     // With what it has on disk it knows whose it is without its database.
     await node.stop();
-    const alone = await node.restart({ DATABASE_URL: NOWHERE });
-    onTestFinished(() => alone.dispose());
+    const alone = own(await node.restart({ DATABASE_URL: NOWHERE }));
     await untilOffered(alone, tenant, '1.2.0');
     await untilFigure(alone, 'sluice_engine_foreign', 1);
   });
 });
 
 it('an embedded database that was emptied is not made anew: the start says what to do', async () => {
-  const node = await startNode();
-  onTestFinished(() => node.dispose());
+  const node = own(await startNode());
   const tenant = await createTenant(node);
   await publish(node, tenant, '1.0.0');
   await untilOffered(node, tenant, '1.0.0');
@@ -181,17 +169,12 @@ it('an embedded database that was emptied is not made anew: the start says what 
   for (const name of ['ledger.used', 'snapshots']) {
     rmSync(join(node.dataDir, name), { recursive: true });
   }
-  const anew = await node.restart();
-  onTestFinished(() => anew.stop());
+  const anew = own(await node.restart());
   expect((await check(anew, tenant, '0.9.0')).status).toBe(404);
 });
 
 async function offered(node: ServingNode, tenant: Tenant, options = {}): Promise<unknown> {
   return (await check(node, tenant, '0.9.0', options)).body?.version;
-}
-
-function untilOffered(node: ServingNode, tenant: Tenant, version: string): Promise<void> {
-  return eventually(`${version} is offered`, async () => (await offered(node, tenant)) === version);
 }
 
 function untilStatus(
@@ -210,12 +193,4 @@ function untilFigure(node: ServingNode, name: string, value: number): Promise<vo
   return eventually(`${name} is ${value}`, async () => {
     return (await metricsOf(node)).includes(`\n${name} ${value}\n`);
   });
-}
-
-function linesOf(node: ServingNode, message: string): Record<string, unknown>[] {
-  return node
-    .output()
-    .split('\n')
-    .filter((line) => line.includes(message))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
 }

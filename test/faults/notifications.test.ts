@@ -7,7 +7,7 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { figureOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
 import { admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
@@ -60,12 +60,8 @@ describeOnRealStores('notifications', () => {
 
   /** How often the sending of each node has met an outage of its stores. */
   function outagesMet(): Promise<readonly number[]> {
-    return Promise.all(
-      nodes.map(async (each) => {
-        const met = /sluice_store_faults_total\{\w+="notify"\} (\d+)/.exec(await metricsOf(each));
-        return Number(met?.[1] ?? 0);
-      }),
-    );
+    const met = 'sluice_store_faults_total{place="notify"}';
+    return Promise.all(nodes.map((each) => figureOf(each, met)));
   }
 
   async function killAndRestart(index: number): Promise<void> {

@@ -12,7 +12,7 @@ import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import { definition } from '../domain/rollout/plan-fixture.ts';
 import { batchOf, idsOf } from '../store/engine/fleet-sample.ts';
-import { adminOf, connected, redisOf } from '../store/engine/redis-fixture.ts';
+import { adminOf, connectedAlone } from '../store/engine/redis-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -54,8 +54,7 @@ describeOnRealStores('a plan of two regions', () => {
   });
 
   async function openRegion(): Promise<Region & { readonly forget: () => Promise<unknown> }> {
-    const server = await redisOf();
-    const { engine } = await connected(server.url);
+    const { engine, server } = await connectedAlone();
     const warnings: object[] = [];
     const log = { warn: (details: object) => void warnings.push(details), debug() {}, error() {} };
     const driver = new PlanDriver({

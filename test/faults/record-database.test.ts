@@ -1,10 +1,7 @@
 // Tests which database the ledger believes: the one that had the channels, wherever it is, and no other one
 // that stands behind the same address.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
@@ -12,17 +9,13 @@ import { createTenant, readStable, type TestTenant } from '../store/ledger/ledge
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
 import { runOn } from '../support/run-on.ts';
 
 const postgresUrl = inject('postgresUrl');
 const title = (rest: string) =>
   postgresUrl === '' ? `${rest} (skipped: no PostgreSQL on this machine)` : rest;
-
-const endings: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
 
 describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
   test('a call is answered by the database that took the place of the one before', async () => {
@@ -42,8 +35,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
   });
 
   test('what a store remembers that answers later counts as well', async () => {
-    const fresh = await freshDatabase(postgresUrl);
-    endings.push(() => fresh.drop());
+    const fresh = own(await freshDatabase(postgresUrl));
     const memory = new TestMemory();
     memory.isComplete = false;
     const { ledger, report } = await open(fresh.url, memory);
@@ -71,8 +63,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
   });
 
   test('missing tables are unavailable, not a fault of the statement', async () => {
-    const fresh = await freshDatabase(postgresUrl);
-    endings.push(() => fresh.drop());
+    const fresh = own(await freshDatabase(postgresUrl));
     const memory = new TestMemory();
     const { ledger, report } = await open(fresh.url, memory);
     const tenant = await createTenant(ledger);
@@ -87,8 +78,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
   });
 
   test('an account without the right to see the control data is enough', async () => {
-    const fresh = await freshDatabase(postgresUrl);
-    endings.push(() => fresh.drop());
+    const fresh = own(await freshDatabase(postgresUrl));
     const role = `plain_${Date.now()}`;
     await runOn(
       fresh.url,
@@ -98,22 +88,21 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     );
     const url = Object.assign(new URL(fresh.url), { username: role }).href;
     const { ledger } = await open(url);
-    endings.push(() => runOn(fresh.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`));
+    onTestFinished(async () => {
+      await runOn(fresh.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    });
     await createTenant(ledger);
     await ledger.close();
   });
 
   async function replaceable(): Promise<ReplaceableDatabase> {
-    const database = await replaceableDatabase(postgresUrl);
-    endings.push(() => database.drop());
-    return database;
+    return own(await replaceableDatabase(postgresUrl));
   }
 });
 
 describe('an embedded ledger', () => {
   test('is not made in a directory that was used with PostgreSQL', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'sluice-used-'));
-    endings.push(async () => rmSync(dataDir, { recursive: true }));
+    const dataDir = ownFolder();
     const away = 'postgres://postgres@127.0.0.1:1/none';
     await open(away, new TestMemory(), dataDir);
     await expect(open(undefined, new TestMemory(), dataDir)).rejects.toThrow('set DATABASE_URL');
@@ -128,8 +117,7 @@ async function open(
   dataDir = '/nonexistent',
 ): Promise<OpenLedger> {
   const report = new KeptReport();
-  const ledger = await openLedger({ databaseUrl, dataDir, memory, report });
-  endings.push(() => ledger.close());
+  const ledger = own(await openLedger({ databaseUrl, dataDir, memory, report }));
   return { ledger, report };
 }
 

@@ -2,12 +2,14 @@
 // publisher, until they take writes again; devices are served meanwhile.
 
 import { Redis } from 'ioredis';
-import { afterEach, expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { figureOf, metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
+import { own } from '../support/own.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
@@ -16,11 +18,12 @@ import {
   check,
   control,
   createTenant,
-  devicesOf,
   publish,
   report,
   send,
   type Tenant,
+  untilOffered,
+  untilRecorded,
 } from '../support/tenant.ts';
 
 const READ_ONLY = 'refuses writes: it is read-only, or a standby';
@@ -28,15 +31,9 @@ const REFUSED = `Temporarily unavailable, try again shortly: PostgreSQL ${READ_O
 const NOTHING_CHANGES = 'known channels are served, nothing can be changed';
 const CHECK_INS_WAIT = 'check-ins wait in the processes, limits count per process';
 
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
-
 describeOnRealStores('a PostgreSQL that takes no writes', () => {
   it('read-only by a setting, degrades a node that no one publishes on, and loses no check-in', async () => {
-    const database = await migratedDatabase(inject('postgresUrl'));
-    endings.push(() => database.drop());
+    const database = own(await migratedDatabase(inject('postgresUrl')));
     const { node, tenant } = await serve(database.url);
     const set = async (value: string) => {
       const name = new URL(database.url).pathname.slice(1);
@@ -56,14 +53,11 @@ describeOnRealStores('a PostgreSQL that takes no writes', () => {
   });
 
   it('because the primary was demoted, degrades a node until the address leads to a primary', async () => {
-    const primary = await startPostgres();
-    endings.push(() => primary.stop());
-    const way = await startProxy(primary.port);
-    endings.push(() => way.close());
+    const primary = own(await startPostgres());
+    const way = own(await startProxy(primary.port));
     const url = `postgres://postgres@127.0.0.1:${way.port}/postgres`;
     const { node, tenant } = await serve(url);
-    const standby = await primary.startStandby();
-    endings.push(() => standby.stop());
+    const standby = own(await primary.startStandby());
     await standby.catchUp();
     way.moveTo(standby.port);
     // A standby is not examined, so that nothing is asked of it: it counts as lost.
@@ -83,11 +77,10 @@ describeOnRealStores('a PostgreSQL that takes no writes', () => {
 
 describeOnRealStores('a Redis that takes no writes', () => {
   it('because its memory is full or it is a replica, degrades a node, and loses no check-in', async () => {
-    const database = await migratedDatabase(inject('postgresUrl'));
-    endings.push(() => database.drop());
+    const database = own(await migratedDatabase(inject('postgresUrl')));
     const { node, tenant, redisUrl } = await serve(database.url);
     const admin = new Redis(redisUrl);
-    endings.push(() => admin.disconnect());
+    onTestFinished(() => admin.disconnect());
     for (const [why, refuse, take] of [
       [
         'has no memory left',
@@ -110,24 +103,13 @@ describeOnRealStores('a Redis that takes no writes', () => {
 
 /** Starts a node with a Redis of its own, which has offered a release. */
 async function serve(databaseUrl: string) {
-  const redis = await startRedis();
-  endings.push(() => redis.stop());
-  const node = await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
-  endings.push(() => node.dispose());
+  const redis = own(await startRedis());
+  const node = own(await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url }));
   const tenant = await createTenant(node);
   await publish(node, tenant, '1.0.0');
-  await eventually('it is offered', async () => {
-    return (await check(node, tenant, '0.9.0', { device: 'before' })).body?.version === '1.0.0';
-  });
+  await untilOffered(node, tenant, '1.0.0', { device: 'before' });
   await publish(node, tenant, '1.0.1');
   return { node, tenant, redisUrl: redis.url };
-}
-
-async function untilRecorded(node: ServingNode, tenant: Tenant, device: string): Promise<void> {
-  await eventually('the check-in is recorded', async () => {
-    const devices = await devicesOf(node, tenant);
-    return devices.some(({ deviceId }) => deviceId === device);
-  });
 }
 
 type Degraded = readonly { readonly store: string; readonly message: string }[];
@@ -138,10 +120,8 @@ async function degradedOf(node: ServingNode): Promise<Degraded> {
   return (body?.degraded ?? []) as Degraded;
 }
 
-async function refusing(node: ServingNode, store: string): Promise<number> {
-  const line = `sluice_store_refusing_writes{store="${store}"} `;
-  const found = (await metricsOf(node)).split('\n').find((each) => each.startsWith(line));
-  return Number(found?.slice(line.length));
+function refusing(node: ServingNode, store: string): Promise<number> {
+  return figureOf(node, `sluice_store_refusing_writes{store="${store}"}`);
 }
 
 async function untilTold(node: ServingNode, store: string, message: string): Promise<void> {
@@ -161,8 +141,7 @@ async function untilToldNoMore(node: ServingNode): Promise<void> {
     const isRefusing = (await Promise.all(stores)).some((count) => count > 0);
     return !isRefusing && (await degradedOf(node)).length === 0;
   });
-  const lines = node.output().split('\n');
-  const countOf = (message: string) => lines.filter((line) => line.includes(`"${message}"`)).length;
+  const countOf = (message: string) => logLines(node.output(), `"${message}"`).length;
   expect(countOf('store takes writes again')).toBe(countOf('store refuses writes'));
 }
 

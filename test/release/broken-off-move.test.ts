@@ -3,12 +3,13 @@
 
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { baseEnvironment } from '../support/base-environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, startProcess, temporaryFolder } from '../support/server-process.ts';
 import { runSluice, SLUICE_COMMAND } from '../support/sluice-command.ts';
@@ -27,13 +28,10 @@ let tenant: Tenant;
 
 /** Makes a copy of the stopped service, and a way to an empty database that can be cut. */
 async function stoppedService() {
-  const dataDir = temporaryFolder('sluice-move-');
-  onTestFinished(() => removeFolder(dataDir));
+  const dataDir = ownFolder();
   cpSync(furnished, dataDir, { recursive: true });
-  const { url, drop } = await freshDatabase(postgresUrl);
-  onTestFinished(drop);
-  const proxy = await startProxy(Number(new URL(url).port));
-  onTestFinished(() => proxy.close());
+  const { url } = own(await freshDatabase(postgresUrl));
+  const proxy = own(await startProxy(Number(new URL(url).port)));
   const way = Object.assign(new URL(url), { port: String(proxy.port), password: PASSWORD }).href;
   return { dataDir, proxy, url, way };
 }
@@ -41,9 +39,7 @@ async function stoppedService() {
 type Service = Awaited<ReturnType<typeof stoppedService>>;
 
 async function start(settings: Record<string, string>): Promise<ServingNode> {
-  const node = await startNode(settings);
-  onTestFinished(() => node.stop());
-  return node;
+  return own(await startNode(settings));
 }
 
 /** Begins a move, and kills it at its commit, which is let through or not, once all is there. */
@@ -117,11 +113,8 @@ async function expectWhole(dataDir: string, url: string): Promise<void> {
 
 /** Returns why the embedded service does not start. */
 function refusal(dataDir: string): Promise<string> {
-  return startNode({ DATA_DIR: dataDir }).then(
-    async (node) => {
-      await node.stop();
-      return 'it has started';
-    },
+  return start({ DATA_DIR: dataDir }).then(
+    () => 'it has started',
     (error: Error) => error.message,
   );
 }

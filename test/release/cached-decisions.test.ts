@@ -3,11 +3,12 @@
 // while the service is away. All times of the service are divided by 15, or with SLUICE_FULL=1 by 5, which a
 // busy machine keeps as well; those of nginx are its own.
 
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { type HastyOrigin, startHastyOrigin } from '../support/hasty-origin.ts';
+import { ask } from '../support/http-ask.ts';
 import {
   type CacheFront,
   findNginx,
@@ -17,7 +18,7 @@ import {
 import { type ServingNode, startNode } from '../support/node.ts';
 import { ARTIFACT, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
 
-type Reply = { readonly status: number; readonly version: string | undefined };
+type Told = { readonly status: number; readonly version: string | undefined };
 
 const SCALE = IS_FULL ? 5 : 15;
 const FRESH_MS = 30_000 / SCALE;
@@ -57,29 +58,20 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     await node?.dispose();
   });
 
-  function ask(slice: number, arch = 'x86_64', version = '1.0.0'): Promise<Reply> {
+  async function askFor(slice: number, arch = 'x86_64', version = '1.0.0'): Promise<Told> {
     const url = `${front.url}/c/${tenant.app}/stable/linux/${arch}/${version}/${slice}`;
-    return new Promise((resolve, reject) => {
-      get(url, { agent }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => {
-          const status = answer.statusCode ?? 0;
-          const text = Buffer.concat(chunks).toString();
-          resolve({ status, version: status === 200 ? JSON.parse(text).version : undefined });
-        });
-      }).on('error', reject);
-    });
+    const { status, text } = await ask(url, { agent });
+    return { status, version: status === 200 ? JSON.parse(text).version : undefined };
   }
 
   /** Asks for all keys in turn, as 16 clients do, for a while; tells each answer. */
-  async function load(ms: number, note: (reply: Reply) => void = () => {}): Promise<number> {
+  async function load(ms: number, note: (reply: Told) => void = () => {}): Promise<number> {
     const until = performance.now() + ms;
     let next = 0;
     const client = async () => {
       while (performance.now() < until) {
         const key = next++ % KEYS_MAX;
-        note(await ask(key % 100, ARCHES[Math.floor(key / 100)]));
+        note(await askFor(key % 100, ARCHES[Math.floor(key / 100)]));
       }
     };
     await Promise.all(Array.from({ length: CLIENTS }, client));
@@ -100,7 +92,7 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     // Keys of another version, which nobody asks for again before the time is over.
     const seldom = [0, 10, 29];
     for (const slice of seldom) {
-      expect((await ask(slice, 'x86_64', '1.0.1')).version).toBe('1.2.0');
+      expect((await askFor(slice, 'x86_64', '1.0.1')).version).toBe('1.2.0');
     }
     expect((await control(node, tenant, '1.2.0', { status: 'paused' })).status).toBe(200);
     const pausedAt = performance.now();
@@ -110,11 +102,11 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     });
     expect(lastAt - pausedAt).toBeLessThan(SEEN_MS);
     for (const slice of seldom) {
-      expect((await ask(slice, 'x86_64', '1.0.1')).version).toBe('1.1.0');
+      expect((await askFor(slice, 'x86_64', '1.0.1')).version).toBe('1.1.0');
     }
     expect((await control(node, tenant, '1.2.0', { status: 'published' })).status).toBe(200);
     await load(SEEN_MS + WHOLE_SECOND_MS);
-    expect((await ask(0)).version).toBe('1.2.0');
+    expect((await askFor(0)).version).toBe('1.2.0');
   });
 
   it('go on for 10 minutes without the service, and tell nothing older than 11 (§28.8)', async () => {
@@ -123,17 +115,17 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     const goneAt = performance.now();
     expect((await control(node, tenant, '1.2.0', { status: 'paused' })).status).toBe(200);
     while (performance.now() - goneAt < 590_000 / SCALE) {
-      const replies = await Promise.all(ARCHES.map((arch) => ask(5, arch)));
+      const replies = await Promise.all(ARCHES.map((arch) => askFor(5, arch)));
       expect(replies.map(({ status, version }) => [status, version])).toEqual(
         ARCHES.map(() => [200, '1.2.0']),
       );
       await sleep(500);
     }
     await sleep(SEEN_AWAY_MS - (performance.now() - goneAt));
-    expect(await ask(5)).toEqual({ status: 503, version: undefined });
+    expect(await askFor(5)).toEqual({ status: 503, version: undefined });
     await origin.comeBack();
     // nginx leaves a server out for two seconds after it was refused.
-    await eventually('it asks the service again', async () => (await ask(5)).status === 200);
-    expect(await ask(5)).toEqual({ status: 200, version: '1.1.0' });
+    await eventually('it asks the service again', async () => (await askFor(5)).status === 200);
+    expect(await askFor(5)).toEqual({ status: 200, version: '1.1.0' });
   });
 });

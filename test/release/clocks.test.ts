@@ -3,15 +3,18 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEVICE_PARTS, devicePart } from '../../src/domain/decision/hashes.ts';
+import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { figureOf } from '../support/metrics.ts';
 import { type NodeClock, nodeClock } from '../support/node-clock.ts';
 import { check, decisions, devicesOf, report, type Tenant } from '../support/tenant.ts';
 
 const HOUR_MS = 3_600_000;
+/** Figure of the seconds by which a node's clock is ahead. */
+const DIFFERENCE = 'sluice_clock_difference_seconds';
 /** Time within which a process of a node has compared its clock with the database's. */
 const COMPARED_MS_MAX = 15_000;
 /** Time within which all processes of a node have started, on a busy machine. */
@@ -166,19 +169,19 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
       [behind, -3600],
     ] as const) {
       await eventually('the difference is a figure', async () => {
-        return Math.abs((await clockDifference(node)) - seconds) < 5;
+        return Math.abs((await figureOf(node, DIFFERENCE)) - seconds) < 5;
       });
       expect(Number(warned.get(node))).toBeCloseTo(seconds, -1);
     }
     await eventually(
       'the right clock differs by nothing',
-      async () => Math.abs(await clockDifference(right)) < 5,
+      async () => Math.abs(await figureOf(right, DIFFERENCE)) < 5,
     );
     expect(warnings(right)).toEqual([]);
     aheadClock.set(0);
     await eventually(
       'the figure says that the clock is right again',
-      async () => Math.abs(await clockDifference(ahead)) < 5,
+      async () => Math.abs(await figureOf(ahead, DIFFERENCE)) < 5,
       COMPARED_MS_MAX,
     );
     await label(ahead, tenant, 'right again', { ring: 'inner' });
@@ -223,16 +226,7 @@ function expectPast(record: Record<string, unknown> | undefined, name: string): 
   }
 }
 
-/** Returns how many seconds the node's clock is ahead, by its metrics; NaN when it does not know yet. */
-async function clockDifference(node: ClusterNode): Promise<number> {
-  const text = await metricsOf(node);
-  return Number(/^sluice_clock_difference_seconds (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
-}
-
 /** Returns the node's warnings about its clock. */
 function warnings(node: ClusterNode): Record<string, unknown>[] {
-  const lines = node.output().split('\n');
-  return lines
-    .filter((line) => line.includes('"the clock of this node differs from'))
-    .map((line) => JSON.parse(line));
+  return logLines(node.output(), '"the clock of this node differs from');
 }

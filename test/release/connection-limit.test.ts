@@ -1,13 +1,14 @@
 // Tests that clients cannot use up the file descriptors that a node needs for its stores
 // (docs/operating/limits.md).
 
-import { Agent, get } from 'node:http';
+import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { overProcesses } from '../support/metrics.ts';
+import { ask } from '../support/http-ask.ts';
+import { figureIn, overProcesses } from '../support/metrics.ts';
 import { startNode } from '../support/node.ts';
 import { check, createTenant, publish } from '../support/tenant.ts';
 
@@ -30,8 +31,10 @@ describeOnRealStores('file descriptors', () => {
         const tenant = await createTenant(node);
         await publish(node, tenant, '1.0.0');
         await check(node, tenant, '0.9.0');
+        const metrics = async () =>
+          overProcesses((await ask(`${node.url}/metrics`, { agent: own })).text);
         const are = async (state: 0 | 1) => {
-          const text = overProcesses(await textOf(`${node.url}/metrics`, own));
+          const text = await metrics();
           return ['engine', 'ledger'].every((store) =>
             text.includes(`{store="${store}"} ${state}`),
           );
@@ -46,7 +49,7 @@ describeOnRealStores('file descriptors', () => {
         const began = performance.now();
         await eventually('both stores are there again', () => are(1));
         const time = performance.now() - began;
-        const refused = numberIn(overProcesses(await textOf(`${node.url}/metrics`, own)));
+        const refused = figureIn(await metrics(), 'sluice_connections_total{outcome="refused"}');
         console.log(
           `connection limit: ${DESCRIPTORS} descriptors, ${CONNECTIONS} clients: ${held} served,` +
             ` ${refused} refused; Redis and PostgreSQL found again after ${Math.round(time)} ms`,
@@ -68,27 +71,6 @@ describeOnRealStores('file descriptors', () => {
     }
   });
 });
-
-/** Returns the number of refused connections in the text of the metrics. */
-function numberIn(metrics: string): number {
-  return Number(/^sluice_connections_total\{outcome="refused"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
-}
-
-/** Reads a text over the agent's connection. */
-function textOf(url: string, agent: Agent): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { agent }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-      });
-      response.once('end', () => resolve(text));
-      response.once('error', reject);
-    });
-    request.once('error', reject);
-  });
-}
 
 /** Clients that each hold a connection, and ask over it now and then. */
 class Crowd {

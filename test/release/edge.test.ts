@@ -20,6 +20,7 @@ import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
 import { startProcess } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
@@ -32,6 +33,7 @@ import {
   publish,
   send,
   type Tenant,
+  untilRecorded,
 } from '../support/tenant.ts';
 
 const AWAY_MS = IS_FULL ? 600_000 : 4000;
@@ -82,19 +84,16 @@ describeOnRealStores('an edge', () => {
     const answered: { readonly device: string; readonly at: number }[] = [];
     const wrong: unknown[] = [];
     const right: unknown[] = ['1.0.0', 503];
-    let isOver = false;
-    const askOn = async (): Promise<void> => {
-      for (; !isOver; await sleep(5)) {
-        const device = randomUUID();
-        // An edge that was killed does not answer, which is no wrong answer.
-        const answer = await check(edge, tenant, '0.9.0', { device }).catch(() => undefined);
-        const told = answer?.body?.version ?? answer?.status;
-        if (told === undefined) await sleep(20);
-        else if (!right.includes(told)) wrong.push(told);
-        else if (told !== 503) answered.push({ device, at: performance.now() });
-      }
+    const askOnce = async (): Promise<void> => {
+      const device = randomUUID();
+      // An edge that was killed does not answer, which is no wrong answer.
+      const answer = await check(edge, tenant, '0.9.0', { device }).catch(() => undefined);
+      const told = answer?.body?.version ?? answer?.status;
+      if (told === undefined) await sleep(20);
+      else if (!right.includes(told)) wrong.push(told);
+      else if (told !== 503) answered.push({ device, at: performance.now() });
     };
-    const load = Array.from({ length: CLIENTS }, askOn);
+    const load = repeatCalls(5, ...Array(CLIENTS).fill(askOnce));
     way.blackhole();
     way.cut();
     await publish(service, tenant, '2.0.0');
@@ -106,8 +105,7 @@ describeOnRealStores('an edge', () => {
     right.push('2.0.0');
     way.heal();
     await arrives(edge, tenant, '2.0.0');
-    isOver = true;
-    await Promise.all(load);
+    await load.end();
     expect(wrong).toEqual([]);
     // What the kill may have taken with it: answered, and not on disk yet.
     const certain = answered.filter(({ at }) => Math.abs(at - killedAt) > SYNCED_MS);
@@ -168,9 +166,7 @@ describeOnRealStores('an edge', () => {
 
     way.moveTo(portOf(service));
     await eventually('it is ready again', async () => (await readiness()).status === 200);
-    await eventually('the check-ins are with their own service', async () => {
-      return (await devicesOf(service, tenant)).some(({ deviceId }) => deviceId === device);
-    });
+    await untilRecorded(service, tenant, device);
   });
 
   it('has a directory that is refused to another edge, and of which one of another service serves nothing (§29.3)', async () => {

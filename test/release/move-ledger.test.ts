@@ -17,6 +17,7 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { runPostgres } from '../support/copied-database.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 
@@ -30,8 +31,7 @@ let furnished: string;
 
 /** Returns the DATA_DIR of a ledger with rows of every kind that a copy could change. */
 function embeddedLedger(): string {
-  const dataDir = temporaryFolder('sluice-move-');
-  onTestFinished(() => removeFolder(dataDir));
+  const dataDir = ownFolder();
   cpSync(furnished, dataDir, { recursive: true });
   return dataDir;
 }
@@ -185,8 +185,7 @@ describeOnRealStores('a move to PostgreSQL', () => {
     expect(rows).toBe(inTables.reduce((sum, [, each]) => sum + each.length, 0));
     expect(rows).toBeGreaterThan(1700);
 
-    const { url, drop } = await migratedDatabase(postgresUrl);
-    onTestFinished(drop);
+    const { url } = own(await migratedDatabase(postgresUrl));
     expect(await schemaOf(databaseUrl)).toBe(await schemaOf(url));
     // What adds up and numbers goes on where it stood.
     await onPostgres(databaseUrl, async (database) => {

@@ -4,7 +4,7 @@
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,9 +13,9 @@ import { freshDatabase } from '../support/fresh-database.ts';
 import { deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { Person } from '../support/person.ts';
 import { auditOf } from '../support/published.ts';
-import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import { check, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
 
@@ -28,33 +28,21 @@ const PASSWORD = 'hunter2';
 
 const postgresUrl = inject('postgresUrl');
 
-function dataFolder(): string {
-  const folder = temporaryFolder('sluice-move-');
-  onTestFinished(() => removeFolder(folder));
-  return folder;
-}
-
 /** Creates an empty database; its address has a password, which this server does not ask for. */
 async function emptyDatabase(): Promise<string> {
-  const { url, drop } = await freshDatabase(postgresUrl);
-  onTestFinished(drop);
+  const { url } = own(await freshDatabase(postgresUrl));
   return Object.assign(new URL(url), { password: PASSWORD }).href;
 }
 
 /** Starts a node that makes its own secret key; stops it in the end. */
 async function start(settings: NodeSettings): Promise<ServingNode> {
-  const node = await startNode(settings);
-  onTestFinished(() => node.stop());
-  return node;
+  return own(await startNode(settings));
 }
 
 /** Runs a start that is refused; returns the line that says why. */
 async function refusal(settings: NodeSettings): Promise<string> {
-  const failed = await startNode(settings).then(
-    async (node) => {
-      await node.stop();
-      throw new Error('it has started');
-    },
+  const failed = await start(settings).then(
+    () => 'it has started',
     (error: Error) => error.message,
   );
   expect(failed).not.toContain(PASSWORD);
@@ -120,7 +108,7 @@ function decisionsOf(node: ServingNode, tenant: Tenant): Promise<readonly string
 
 describeOnRealStores('sluice move', () => {
   it('brings a service in use to PostgreSQL, where everything is as before', async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = ownFolder();
     const DATABASE_URL = await emptyDatabase();
     let node = await start({ DATA_DIR });
     const { owner, tenant, hook } = await furnish(node);
@@ -143,7 +131,7 @@ describeOnRealStores('sluice move', () => {
     expect(rows).toBeGreaterThan(DEVICES.length);
     console.info(`moved ${rows} rows of ${tables} tables in ${seconds} s`);
 
-    node = await node.restart({ DATABASE_URL });
+    node = own(await node.restart({ DATABASE_URL }));
     const here = Object.assign(owner, { node, origin: node.url });
     expect(await decisionsOf(node, tenant)).toEqual(decisions);
     // The time of plans stood still between the stop and the start, so the next step comes later by that.
@@ -173,7 +161,7 @@ describeOnRealStores('sluice move', () => {
   });
 
   it('refuses a start on the directory afterwards, with the way back, and goes it; secrets go along', async () => {
-    const DATA_DIR = dataFolder();
+    const DATA_DIR = ownFolder();
     const DATABASE_URL = await emptyDatabase();
     const { host, pathname } = new URL(DATABASE_URL);
     // The embedded service has generated its secrets.
@@ -219,23 +207,21 @@ describeOnRealStores('sluice move', () => {
     const organizations = [{ name: 'A' }, { name: 'B' }];
     expect(await operate(node, 'list')).toMatchObject([0, { organizations }]);
     // A directory that never moved has secrets of nobody.
-    const other = await start({ DATA_DIR: dataFolder(), ADMIN_TOKEN, DATABASE_URL });
+    const other = await start({ DATA_DIR: ownFolder(), ADMIN_TOKEN, DATABASE_URL });
     writeFileSync(join(other.dataDir, 'admin-token'), 'nobodys-token-of-32-characters-xx');
     expect((await operate(other, 'list'))[0]).toBe(1);
   });
 
   it('refuses a service that runs, a database in use, and addresses that lead nowhere', async () => {
-    const DATA_DIR = dataFolder();
-    const { url: DATABASE_URL, drop } = await freshDatabase(postgresUrl);
-    onTestFinished(drop);
+    const DATA_DIR = ownFolder();
+    const { url: DATABASE_URL, drop } = own(await freshDatabase(postgresUrl));
     const embedded = await start({ DATA_DIR });
     const running = await move(DATA_DIR, ['--to', DATABASE_URL]);
     expect([running.code, running.stdout]).toEqual([1, '']);
     expect(running.stderr).toMatch(/^sluice: The directory .* is in use by process \d+[^\n]*\n$/);
     await embedded.stop();
 
-    const { url: other, drop: dropOther } = await migratedDatabase(postgresUrl);
-    onTestFinished(dropOther);
+    const { url: other } = own(await migratedDatabase(postgresUrl));
     const nowhere = `postgres://sluice:${PASSWORD}@127.0.0.1:${await freePort()}/none`;
     const missing = Object.assign(new URL(DATABASE_URL), { pathname: '/none' }).href;
     const wrong: readonly (readonly [args: string[], code: number, told: RegExp | string])[] = [
@@ -255,7 +241,7 @@ describeOnRealStores('sluice move', () => {
       expect(result.stderr).toMatch(/^sluice: [^\n]+\n$/);
     }
     expect(existsSync(join(DATA_DIR, 'ledger.moved'))).toBe(false);
-    const unused = dataFolder();
+    const unused = ownFolder();
     const empty = await move(unused, ['--to', DATABASE_URL]);
     expect([empty.code, empty.stderr]).toEqual([
       1,

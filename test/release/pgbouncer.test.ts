@@ -2,12 +2,13 @@
 // at the start of a session, and gives each transaction another session of the server: what a session would
 // have to keep is lost. The limits that protect the database must hold all the same.
 
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { startNode } from '../support/node.ts';
+import { own } from '../support/own.ts';
 import { findPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -41,8 +42,7 @@ describe.skipIf(!isPossible)(title, () => {
   afterAll(() => Promise.all([bouncer?.stop(), postgres?.stop(), redis?.stop()]));
 
   it('the server cancels what takes too long, and ends who stalls in a transaction', async () => {
-    const database = openPgDatabase({ url, onFault: () => undefined });
-    onTestFinished(() => database.close());
+    const database = own(openPgDatabase({ url, onFault: () => undefined }));
     const began = performance.now();
     const calls = [
       database.query('SELECT pg_sleep(60)'),
@@ -71,9 +71,7 @@ describe.skipIf(!isPossible)(title, () => {
 
   it('two nodes start and migrate at once, serve, take changes, record devices, and follow a fail-over within 5 s', async () => {
     const startOne = async () => {
-      const node = await startNode({ DATABASE_URL: url, REDIS_URL: redis.url });
-      onTestFinished(() => node.dispose());
-      return node;
+      return own(await startNode({ DATABASE_URL: url, REDIS_URL: redis.url }));
     };
     const nodes = await Promise.all([startOne(), startOne()]);
     const [one, other] = nodes;
@@ -105,8 +103,7 @@ describe.skipIf(!isPossible)(title, () => {
 
     // Turned to a standby that lacks the last commits. Nothing asks anew where connections lead that stay:
     // states that differ are what tells.
-    const standby = await postgres.startStandby();
-    onTestFinished(() => standby.stop());
+    const standby = own(await postgres.startStandby());
     await standby.catchUp();
     await standby.stopFollowing();
     await publish(one, tenant, '1.2.0');

@@ -2,11 +2,12 @@
 // announcements and the queue of check-ins go on there. What nodes do meanwhile:
 // test/faults/static-stability.test.ts.
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { announcementOf, listenTo } from '../store/engine/engine-contract.ts';
 import { checkInOf, devicesIn } from '../store/engine/fleet-sample.ts';
 import { adminOf, connected, open } from '../store/engine/redis-fixture.ts';
 import { eventually } from '../support/eventually.ts';
+import { own } from '../support/own.ts';
 import { packCheckIns } from '../support/pack-check-ins.ts';
 import {
   REDIS_PASSWORD,
@@ -31,8 +32,7 @@ describe.skipIf(findRedis() === undefined)('a Redis that Sentinels name', () => 
   ])(
     'that %s goes on with its replica; one Sentinel is enough, and none tells no passwords',
     async (_, fail) => {
-      const redis = await startSentinelRedis();
-      onTestFinished(() => redis.stop());
+      const redis = own(await startSentinelRedis());
       const { engine, faults } = await connected(redis.url);
       const { engine: other } = await connected(redis.url);
       const heard = await listenTo(other, 'app');

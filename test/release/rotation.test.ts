@@ -7,14 +7,23 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SecretBox } from '../../src/notify/secret-box.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
 import { Person } from '../support/person.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { check, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
+import {
+  check,
+  createTenant,
+  publish,
+  randomId,
+  send,
+  type Tenant,
+  untilOffered,
+} from '../support/tenant.ts';
 import {
   describeOnWorkers,
   freshStores,
@@ -106,34 +115,29 @@ describeOnWorkers('secrets and addresses in files', () => {
   function ask() {
     const counts = { check: 0, console: 0, delivery: 0, publish: 0 };
     const failed: string[] = [];
-    let isOver = false;
-    const repeat = async (
-      kind: keyof typeof counts,
-      call: (turn: number) => Promise<{ status: number; text: string }>,
-    ) => {
-      for (let turn = 0; !isOver; turn++) {
-        const answer = await call(turn).catch((error: unknown) => ({
-          status: 0,
-          text: `${error}`,
-        }));
+    const noting =
+      (
+        kind: keyof typeof counts,
+        call: (turn: number) => Promise<{ status: number; text: string }>,
+      ) =>
+      async (turn: number) => {
+        const noAnswer = (error: unknown) => ({ status: 0, text: `${error}` });
+        const { status, text } = await call(turn).catch(noAnswer);
         counts[kind] += 1;
-        if (answer.status < 200 || answer.status >= 300) {
-          failed.push(`${kind}: ${answer.status} ${answer.text}`);
-        }
-        await sleep(PAUSE_MS);
-      }
-    };
+        if (status < 200 || status >= 300) failed.push(`${kind}: ${status} ${text}`);
+      };
     const at = <Node>(all: readonly Node[], turn: number) => all[turn % all.length] as Node;
     let publisher = tenant;
-    const running = Promise.all([
-      repeat('check', (turn) => check(at(nodes, turn), tenant, '0.9.0', { device: `d${turn}` })),
-      repeat('console', (turn) => operator(at(consoles, turn), 'GET', `audit?org=${tenant.org}`)),
-      repeat('delivery', (turn) => {
+    const running = repeatCalls(
+      PAUSE_MS,
+      noting('check', (turn) => check(at(nodes, turn), tenant, '0.9.0', { device: `d${turn}` })),
+      noting('console', (turn) => operator(at(consoles, turn), 'GET', `audit?org=${tenant.org}`)),
+      noting('delivery', (turn) => {
         const assets = [asset('notes-linux-amd64')];
         return deliver(at(nodes, turn), hook, releaseEvent(`v2.0.${turn}`, { assets }));
       }),
       // A key may make 60 calls a minute.
-      repeat('publish', async (turn) => {
+      noting('publish', async (turn) => {
         if (turn % 50 === 0) {
           const named = { org: tenant.org, name: randomId() };
           const { body } = await operator(nodes[1], 'POST', 'keys', named);
@@ -142,7 +146,7 @@ describeOnWorkers('secrets and addresses in files', () => {
         releases += 1;
         return publish(at(nodes, turn), publisher, `1.1.${releases}`, { channel: 'beta' });
       }),
-    ]);
+    );
     return {
       /** Waits until every kind of request has met the settings that hold now, on both nodes. */
       goOn() {
@@ -154,8 +158,7 @@ describeOnWorkers('secrets and addresses in files', () => {
       },
       /** Returns what failed. */
       async stop() {
-        isOver = true;
-        await running;
+        await running.end();
         return failed;
       },
     };
@@ -271,9 +274,7 @@ describeOnWorkers('secrets and addresses in files', () => {
     const key = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: 'last' });
     const publisher = { ...tenant, secret: String(key.body?.secret) };
     expect((await publish(nodes[0], publisher, '9.0.0')).status).toBe(201);
-    await eventually('the other node serves it', async () => {
-      return (await check(nodes[1], tenant, '0.9.0')).body?.version === '9.0.0';
-    });
+    await untilOffered(nodes[1], tenant, '9.0.0');
     expect(lost()).toEqual(lostBefore);
   });
 

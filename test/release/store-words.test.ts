@@ -5,11 +5,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -28,11 +29,6 @@ const MAY_MOUNT = (() => {
   return status === 0;
 })();
 const NO_MOUNT = MAY_MOUNT ? '' : ' (skipped: this account may not mount a file system)';
-
-const endings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const end of endings.splice(0).reverse()) await end();
-});
 
 describeOnRealStores('a store that cannot be used', () => {
   let postgres: PostgresServer;
@@ -65,14 +61,12 @@ describeOnRealStores('a store that cannot be used', () => {
   /** A node on a database of its own, with an app that has a release. */
   async function serve(database: string, more = '') {
     await sql(`CREATE DATABASE ${database} OWNER sluice ${more}`);
-    const dataDir = temporaryFolder('sluice-words-');
-    endings.push(() => removeFolder(dataDir));
+    const dataDir = ownFolder();
     const settings = {
       ...{ DATABASE_URL: addressOf(database), REDIS_URL: redis.url, DATA_DIR: dataDir },
       ...{ REDIS_PREFIX: database, SECRET_KEY: 'a key of the tests' },
     };
-    const node = await startWorkerNode({ settings, drop: async () => undefined });
-    endings.push(() => node.dispose());
+    const node = own(await startWorkerNode({ settings, drop: async () => undefined }));
     const tenant = await createTenant(node);
     expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
     return { node, tenant, settings };
@@ -123,7 +117,7 @@ describeOnRealStores('a store that cannot be used', () => {
   it('refuses the login', async () => {
     const served = await serve('login');
     await sql('ALTER ROLE sluice NOLOGIN', cut('login'));
-    endings.push(() => sql('ALTER ROLE sluice LOGIN'));
+    onTestFinished(() => sql('ALTER ROLE sluice LOGIN'));
     expectAlike(await told(served), 'PostgreSQL refuses the login');
   });
 
@@ -147,8 +141,7 @@ describeOnRealStores('a store that cannot be used', () => {
     await client.end();
     const { settings, tenant } = served;
     await served.node.dispose();
-    const node = await startWorkerNode({ settings, drop: async () => undefined });
-    endings.push(() => node.dispose());
+    const node = own(await startWorkerNode({ settings, drop: async () => undefined }));
     expectAlike(
       await told({ node, tenant, settings }, 'ledger-schema'),
       'PostgreSQL has the schema of a newer version of Sluice',
@@ -158,7 +151,7 @@ describeOnRealStores('a store that cannot be used', () => {
   it('does not answer in time', async () => {
     const served = await serve('slow');
     postgres.pause();
-    endings.push(() => postgres.resume());
+    onTestFinished(() => postgres.resume());
     expectAlike(await told(served), 'PostgreSQL does not answer in time');
   });
 
@@ -188,7 +181,7 @@ describeOnRealStores('a store that cannot be used', () => {
       });
       return status === 503;
     });
-    endings.push(async () => {
+    onTestFinished(async () => {
       await served.node.dispose();
       rmSync(join(disk, 'filler'), { force: true });
       await sql(cut('tiny'), 'DROP DATABASE tiny', 'DROP TABLESPACE tiny');

@@ -5,15 +5,16 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkOut, ROOT, startArguments } from '../../bench/suite/checkout.ts';
 import { describeOnRealStores, realStores } from '../support/backend.ts';
 import { runPostgres } from '../support/copied-database.ts';
-import { eventually, sleep } from '../support/eventually.ts';
+import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
+import { own, ownFolder } from '../support/own.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { removeFolder, temporaryFolder } from '../support/server-process.ts';
+import { repeatCalls } from '../support/repeated-calls.ts';
 import {
   anotherKey,
   check,
@@ -46,17 +47,14 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
   afterAll(() => before?.remove());
 
   async function startOn(settings: NodeSettings, args?: readonly string[]): Promise<ServingNode> {
-    const node = await startNode({ SECRET_KEY, ...settings }, args);
-    onTestFinished(() => node.dispose());
-    return node;
+    return own(await startNode({ SECRET_KEY, ...settings }, args));
   }
 
   const startBefore = (settings: NodeSettings = {}) =>
     startOn(settings, startArguments(before.folder));
 
   it('embedded: the directory is taken over, and its copy from before is the way back', async () => {
-    const folder = temporaryFolder('sluice-upgrade-');
-    onTestFinished(() => removeFolder(folder));
+    const folder = ownFolder();
     const [dataDir, copy] = [join(folder, 'data'), join(folder, 'copy')];
     let node = await startBefore({ DATA_DIR: dataDir });
     const tenant = await furnish(node);
@@ -84,8 +82,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
   describeOnRealStores('node by node', () => {
     it('under load: nothing fails, and all is as before; the backup is the way back', async () => {
       const stores = await startStores();
-      const [settings, folder] = [stores.settings, temporaryFolder('sluice-upgrade-')];
-      onTestFinished(() => removeFolder(folder));
+      const [settings, folder] = [stores.settings, ownFolder()];
       let first = await startBefore(settings);
       let second = await startBefore(settings);
       const tenant = await furnish(first);
@@ -128,9 +125,7 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
 
   async function startStores() {
     const { postgresUrl } = realStores() ?? { postgresUrl: '' };
-    const [database, redis] = await Promise.all([freshDatabase(postgresUrl), startRedis()]);
-    onTestFinished(() => redis.stop());
-    onTestFinished(() => database.drop());
+    const [database, redis] = [own(await freshDatabase(postgresUrl)), own(await startRedis())];
     const maintenance = `--maintenance-db=${postgresUrl}`;
     const name = new URL(database.url).pathname.slice(1);
     return {
@@ -186,7 +181,6 @@ async function answersOf(node: ServingNode, tenant: Tenant): Promise<unknown> {
 function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
   const { versions } = expected as { readonly versions: readonly unknown[] };
   let target = node;
-  let isOver = false;
   const load = {
     checks: 0,
     /** Versions that were published on beta. */
@@ -196,31 +190,24 @@ function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
       target = other;
     },
     async end(): Promise<readonly string[]> {
-      isOver = true;
-      await running;
+      await Promise.all([asking, publishing].map((each) => each.end()));
       return load.published;
     },
   };
-  async function ask(): Promise<void> {
-    for (let turn = 0; !isOver; turn = (turn + 1) % DEVICES.length) {
-      const device = DEVICES[turn] ?? '';
-      const { status, body } = await check(target, tenant, '1.0.0', { device });
-      load.checks += 1;
-      if (status !== 200 || body?.version !== versions[turn]) {
-        load.faults.push(`${device}: ${status} ${body?.version}`);
-      }
+  const asking = repeatCalls(0, async (turn) => {
+    const device = DEVICES[turn % DEVICES.length] ?? '';
+    const { status, body } = await check(target, tenant, '1.0.0', { device });
+    load.checks += 1;
+    if (status !== 200 || body?.version !== versions[turn % DEVICES.length]) {
+      load.faults.push(`${device}: ${status} ${body?.version}`);
     }
-  }
-  async function write(): Promise<void> {
-    for (let turn = 1; !isOver; turn++) {
-      const version = `2.${turn}.0`;
-      const { status, text } = await publish(target, tenant, version, { channel: 'beta' });
-      if (status === 201) load.published.push(version);
-      else load.faults.push(`publish ${version}: ${status} ${text}`);
-      // A key may make 300 calls in a minute.
-      await sleep(250);
-    }
-  }
-  const running = Promise.all([ask(), write()]);
+  });
+  // A key may make 300 calls in a minute.
+  const publishing = repeatCalls(250, async (turn) => {
+    const version = `2.${turn + 1}.0`;
+    const { status, text } = await publish(target, tenant, version, { channel: 'beta' });
+    if (status === 201) load.published.push(version);
+    else load.faults.push(`publish ${version}: ${status} ${text}`);
+  });
   return load;
 }

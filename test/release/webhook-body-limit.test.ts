@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
-import { metricsOf } from '../support/metrics.ts';
+import { figureOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { beginDialogue, requestHead } from '../support/raw-exchange.ts';
 import { createTenant, publish, type Tenant } from '../support/tenant.ts';
@@ -33,13 +33,9 @@ describeOnBackends('webhook body limit', (backend) => {
   });
   afterAll(() => node?.dispose());
 
+  const residentBytes = () => figureOf(node, 'process_resident_memory_bytes');
   const headOf = (bytes: number) =>
     requestHead(`POST ${hook.path}`, `Content-Length: ${bytes}`, UNSIGNED);
-
-  async function residentBytes(): Promise<number> {
-    const text = await metricsOf(node);
-    return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);
-  }
 
   /**
    * Sends all chunks of 1 MiB, also after an answer has come. Returns the status, the bytes that got out, and

@@ -189,6 +189,18 @@ export async function devicesOf(
   return answer.body?.devices as Record<string, unknown>[];
 }
 
+/** Waits until devices are on record. */
+export function untilRecorded(
+  node: Addressed,
+  tenant: Pick<Tenant, 'app'>,
+  ...ids: readonly string[]
+): Promise<void> {
+  return eventually(`${ids.length} devices are on record`, async () => {
+    const known = (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
+    return ids.every((id) => known.includes(id));
+  });
+}
+
 export function randomId(): string {
   return randomBytes(6).toString('hex');
 }

@@ -3,9 +3,10 @@
 // live feed until its session ends (docs/console.md, The fleet). Both wait more than they work, and run at
 // once.
 
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sleep } from '../support/eventually.ts';
+import { ask } from '../support/http-ask.ts';
 import { openFeed } from '../support/live-feed.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
@@ -24,27 +25,15 @@ beforeAll(async () => {
 });
 afterAll(() => node?.dispose());
 
-/** Returns the client's port of the connection over which an answer came, which tells connections apart. */
-function portOf(agent: Agent): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${node.url}/healthz`, { agent }, (answer) => {
-      const { localPort } = answer.socket;
-      answer.resume();
-      answer.on('end', () => resolve(localPort));
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
-}
-
 it.concurrent('a connection is kept for as long as it is announced', async () => {
   const isSame = PHASES_MS.map(async (phase) => {
     // This agent has no time-out of its own, and so does not heed the announced one.
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     await sleep(phase);
-    const first = await portOf(agent);
+    const portOf = async () => (await ask(`${node.url}/healthz`, { agent })).localPort;
+    const first = await portOf();
     await sleep(IDLE_MS - 100);
-    const again = await portOf(agent);
+    const again = await portOf();
     agent.destroy();
     return again === first;
   });
