@@ -181,6 +181,8 @@ describe.skipIf(!hasRedis)('a key of another type', () => {
 });
 
 const NEVER_MS = 600_000;
+/** Pub/sub channel of no engine. */
+const LAST = 'last';
 
 async function deployment(url: string, prefix: string): Promise<Engine> {
   const engine = createRedisEngine({
@@ -207,6 +209,9 @@ async function publishAll(
   published: Set<string>,
   revision: number,
 ): Promise<readonly string[]> {
+  // What was published before comes before this.
+  await adminOf(server).publish(LAST, '');
+  await eventually('all of before is heard', () => published.has(LAST));
   published.clear();
   await engine.announce(announcementOf('app', revision));
   await engine.shareActivity([]);
