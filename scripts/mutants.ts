@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { AREAS, type Area } from './mutants/areas.ts';
 import { chooseMutants, type Mutant, ROOT } from './mutants/mutant.ts';
-import { argumentsOf, type Reach } from './mutants/reach.ts';
+import { argumentsOf, isProbed, type Reach } from './mutants/reach.ts';
 import { type Verdict, Workshop } from './mutants/workshop.ts';
 
 const FOLDER = join(import.meta.dirname, 'mutants');
@@ -149,7 +149,10 @@ async function runSurvivors(round: string, { hours }: Pick<Options, 'hours'>): P
 async function reachOf(workshop: Workshop): Promise<ReadonlyMap<string, Reach>> {
   const path = join(ROOT, 'node_modules/.cache', `mutants-${workshop.commit}.json`);
   if (!existsSync(path)) {
-    const suites = AREAS.filter(({ language }) => language === 'code').flatMap(pathsOf);
+    const probed = new Set(
+      readChosen().flatMap(({ area, file }) => (isProbed(file) ? [area] : [])),
+    );
+    const suites = AREAS.filter(({ name }) => probed.has(name)).flatMap(pathsOf);
     const measured = await workshop.measureReach(readChosen(), [...new Set(suites)]);
     const rows = [...measured].map(([id, tests]) => [id, tests && [...tests]]);
     mkdirSync(dirname(path), { recursive: true });

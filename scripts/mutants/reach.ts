@@ -25,6 +25,11 @@ type Span = {
 
 type Insertion = readonly [at: number, text: string];
 
+/** Tells whether a run of a file can be noted: in a browser, where the console's files run, it cannot. */
+export function isProbed(file: string): boolean {
+  return file.endsWith('.ts') && !file.startsWith('src/console/');
+}
+
 /** Returns the mutants of a source that are in a function. */
 export function inFunctions(path: string, text: string, mutants: readonly Mutant[]) {
   const { program } = parseSync(path, text);

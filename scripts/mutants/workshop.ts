@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { transformWithOxc } from 'vite';
 import { type Mutant, mutated, ROOT } from './mutant.ts';
-import { inFunctions, probed, type Reach, readReach } from './reach.ts';
+import { inFunctions, isProbed, probed, type Reach, readReach } from './reach.ts';
 
 /** What a run of tests has shown. */
 export type Verdict = {
@@ -83,8 +83,6 @@ export class Workshop {
     mkdirSync(notes);
     for (const name of ['probe.mjs', 'reach-setup.ts', 'vitest.config.ts'])
       copyFileSync(join(import.meta.dirname, name), join(notes, name));
-    // The console's files run in a browser, too, where nothing can be noted.
-    const isProbed = (file: string) => file.endsWith('.ts') && !file.startsWith('src/console/');
     const files = [...new Set(mutants.map(({ file }) => file))].filter(isProbed);
     const texts = files.map((file) => readFileSync(join(this.folder, file), 'utf8'));
     for (const [at, file] of files.entries()) {
@@ -94,17 +92,16 @@ export class Workshop {
     const config = ['--config', join(notes, 'vitest.config.ts')];
     const isLate = await this.runVitest([...suites, ...config], REACH_SECONDS_MAX);
     if (isLate) throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
-    const reached = readReach(notes, this.folder);
-    const all = new Map(reached);
+    const reached = new Map(readReach(notes, this.folder));
     for (const [at, file] of files.entries()) {
       const text = texts[at] ?? '';
       await this.write(file, text);
       const own = mutants.filter((each) => each.file === file);
       for (const { id } of inFunctions(file, text, own)) {
-        if (!reached.has(id)) all.set(id, new Map());
+        if (!reached.has(id)) reached.set(id, new Map());
       }
     }
-    return all;
+    return reached;
   }
 
   remove(): void {
