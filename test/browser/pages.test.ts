@@ -94,8 +94,8 @@ describeInBrowser('every page of the console', (browser) => {
   });
 
   /**
-   * Visits a page that gets its data one answer after the other, and waits for the last one. Each page has
-   * its own turns: a poll of the page before, which was left, may never be answered.
+   * Visits a page that gets its data one answer after the other, and waits for the last one. It leaves the
+   * page before first: a poll of that one may never be answered, and the turns of this one would wait for it.
    */
   async function visitInTurn(path: string): Promise<void> {
     let last: Promise<unknown> = Promise.resolve();
@@ -110,6 +110,7 @@ describeInBrowser('every page of the console', (browser) => {
       // Nobody waits for an answer to a page that was left.
       last = last.then(() => answer(route)).catch(() => undefined);
     };
+    await page.goto('about:blank');
     await page.route('**/console/api/**', takeTurn);
     try {
       await visit(page, path);

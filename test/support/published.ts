@@ -43,14 +43,18 @@ export async function planOf(
   return (await admin(node, 'GET', `releases/plan?${query}`)).body;
 }
 
-/** Returns the organization's entries of the audit, newest first; `query` narrows them. */
+/**
+ * Returns the organization's entries of the audit, newest first; `query` narrows them. Those that tokens of
+ * other suites leave in every organization are left out.
+ */
 export async function auditOf(
   node: Addressed,
   { org }: Pick<Tenant, 'org'>,
   query = 'limit=1000',
 ): Promise<Json[]> {
   const { body } = await admin(node, 'GET', `audit?org=${org}&${query}`);
-  return (body?.entries ?? []) as Json[];
+  const entries = (body?.entries ?? []) as Json[];
+  return entries.filter(({ action }) => !String(action).startsWith('edge-token.'));
 }
 
 /** Expects an RFC 3339 time between two others; the database may round milliseconds. */
