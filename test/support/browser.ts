@@ -78,7 +78,13 @@ function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ARGUMENTS });
 }
 
-/** Runs a suite with a browser of its own; `browser` gives it from the suite's first `beforeAll` on. */
+/**
+ * The browser of this worker, which its suites use one after the other: a start takes a second of processor
+ * time, and their windows share nothing. It ends with the worker.
+ */
+let ofWorker: Browser | undefined;
+
+/** Runs a suite in a browser; `browser` gives it from the suite's first `beforeAll` on. */
 export function describeInBrowser(title: string, suite: (browser: () => Browser) => void): void {
   if (findBrowser() === undefined) {
     // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -86,12 +92,10 @@ export function describeInBrowser(title: string, suite: (browser: () => Browser)
     return;
   }
   describe(title, () => {
-    let started: Browser | undefined;
     beforeAll(async () => {
-      started = await startBrowser();
+      if (!ofWorker?.isConnected()) ofWorker = await startBrowser();
     });
-    afterAll(() => started?.close());
-    suite(() => started ?? notStarted());
+    suite(() => ofWorker ?? notStarted());
   });
 }
 
