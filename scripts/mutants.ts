@@ -2,13 +2,14 @@
 // them. Its figures stand in scripts/mutants: `chosen.json` has the mutants, `<round>.jsonl` what became of
 // each in a round. A round is one state of the tests: `before` shows every test that notices a mutant,
 // `after` only whether a test still does. A mutant is judged by the tests of its area that reach it: all by
-// units, then those that no unit notices by what needs servers, until one does. Beside an earlier round it is
-// first judged by the files that noticed it there.
+// units, then those that no unit notices by what needs servers, until one does. Beside an earlier round it
+// is first judged by the files that noticed it there, and what only units have judged there by what needs
+// servers.
 //
 //   npx tsx scripts/mutants.ts choose                 writes chosen.json (seed 1, 23 of each area)
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
 //   npx tsx scripts/mutants.ts run after --than before
-//                                                     takes those noticed before, first by what noticed them
+//                                                     leaves out what lived, and begins with what noticed it
 //   npx tsx scripts/mutants.ts survivors before       runs every test against those that lived
 //   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
 //   npx tsx scripts/mutants.ts lost before after      lists what only the first round noticed
@@ -17,7 +18,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { AREAS, type Area } from './mutants/areas.ts';
-import { chooseMutants, type Mutant, ROOT } from './mutants/mutant.ts';
+import { chooseMutants, isThere, type Mutant, ROOT } from './mutants/mutant.ts';
 import { argumentsOf, isProbed, type Reach } from './mutants/reach.ts';
 import { type Verdict, Workshop } from './mutants/workshop.ts';
 
@@ -45,7 +46,10 @@ program
   .command('run <round>')
   .option('--hours <n>', 'hours to run', Number, 6)
   .option('--area <name>')
-  .option('--than <round>', 'only what this round noticed, and only whether a test still does')
+  .option(
+    '--than <round>',
+    'not what lived in this round, and only whether a test still notices it',
+  )
   .action(run);
 program
   .command('survivors <round>')
@@ -85,7 +89,10 @@ async function run(round: string, { hours, area: only, than }: Options): Promise
   });
 }
 
-/** Returns the mutants of an area that a round has to judge yet; with an earlier round, what that noticed. */
+/**
+ * Returns the mutants of an area that a round has to judge yet. An earlier round leaves out what lived in it
+ * and what is no more; what only units have judged there goes on with what needs servers.
+ */
 function openMutants(
   round: string,
   area: Area,
@@ -95,10 +102,11 @@ function openMutants(
   const results = latestResults(round);
   return readChosen().filter((mutant) => {
     const [result, before] = [results.get(mutant.id), earlier?.get(mutant.id)];
-    if (mutant.area !== area.name) return false;
-    if (earlier !== undefined && !(before && isNoticed(before))) return false;
-    if (result === undefined) return extent === 'units';
-    return extent === 'area' && result.extent === 'units' && !isNoticed(result);
+    if (mutant.area !== area.name || (earlier !== undefined && before === undefined)) return false;
+    if (before !== undefined && !isThere(mutant)) return false;
+    const last = result ?? (before && !isNoticed(before) ? before : undefined);
+    if (last === undefined) return extent === 'units';
+    return extent === 'area' && last.extent === 'units' && !isNoticed(last);
   });
 }
 

@@ -1,7 +1,7 @@
 // Mutants of this tree. They are chosen once, by a seed, and written down, so that the same ones judge the
 // tests before and after these are changed.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { seededRandom } from '../../bench/random.ts';
 import { AREAS, type Area } from './areas.ts';
@@ -59,6 +59,15 @@ export function mutated(mutant: Mutant, text: string): string {
   if (text.slice(start, end) !== before)
     throw new Error(`${mutant.id}: ${mutant.file} has changed`);
   return text.slice(0, start) + after + text.slice(end);
+}
+
+/** Tells whether the tree still has what a mutation changes. */
+export function isThere(mutant: Mutant): boolean {
+  const path = join(ROOT, mutant.file);
+  if (!existsSync(path)) return false;
+  const text = readFileSync(path, 'utf8');
+  const { start, end, before } = located(mutant, text);
+  return text.slice(start, end) === before;
 }
 
 /** Finds the place of a mutation: where it was, or in the one line that has the same text. */

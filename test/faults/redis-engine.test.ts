@@ -128,6 +128,7 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
     const { engine, proxy } = await connectedThroughProxy();
     const heard = await listenTo(engine, 'app');
     proxy.blackhole();
+    // As long as both connections need to notice it: they look every second.
     await sleep(2500);
     proxy.heal();
     await eventually('the engine is connected again', () => engine.isReachable());
@@ -147,14 +148,20 @@ describe.skipIf(!hasRedis)('when Redis fails', () => {
     const { engine: listening } = await connected(server.url);
     await listenTo(listening, 'app');
     const { engine: connecting } = open(server.url);
-    const { engine: retrying } = open('redis://127.0.0.1:1');
-    const { engine: retryingCluster } = open('redis://127.0.0.1:1,redis://127.0.0.1:2');
-    const { engine: asking } = open('redis+sentinel://127.0.0.1:1,127.0.0.1:2/main');
+    const { engine: retrying, faults } = open('redis://127.0.0.1:1');
+    const { engine: retryingCluster, faults: ofCluster } = open(
+      'redis://127.0.0.1:1,redis://127.0.0.1:2',
+    );
+    const { engine: asking, faults: ofAsking } = open(
+      'redis+sentinel://127.0.0.1:1,127.0.0.1:2/main',
+    );
     const nothing = () => {};
     for (const engine of [retrying, retryingCluster, connecting, asking]) {
       engine.subscribe(nothing, nothing);
     }
-    await sleep(100);
+    await eventually('all that have no server have tried', () =>
+      [faults, ofCluster, ofAsking].every(({ length }) => length > 0),
+    );
     for (const engine of [idle, listening, connecting, retrying, retryingCluster, asking]) {
       await engine.close();
     }
@@ -265,7 +272,7 @@ describe.skipIf(!hasCluster)('when a Redis Cluster fails', () => {
 
     const before = heard.resumedCount;
     for (const node of cluster.nodes) await node.kill();
-    await sleep(100);
+    await eventually('the loss is noticed', async () => !(await engine.isReachable()));
     await expectUnavailable(engine, 'at once');
     for (const node of cluster.nodes) await node.restart();
     await eventually('every call is answered', () => isServing(engine));

@@ -17,7 +17,7 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const [WIDE, PHONE] = [1280, 375];
 type Theme = 'light' | 'dark';
-/** A width of the screen, and the themes in which axe is asked there: all rules in the first, colors after it. */
+/** A width of the screen, and the themes there: in the first axe asks all rules, then those of colors. */
 type Look = { readonly width: number; readonly themes: readonly [Theme, ...Theme[]] };
 const LOOKS: readonly Look[] = [
   { width: WIDE, themes: ['light', 'dark'] },
