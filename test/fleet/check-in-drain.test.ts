@@ -19,6 +19,7 @@ import { createMemoryEngine } from '../../src/store/memory/memory-engine.ts';
 import { checkInOf, storedLabelsOf } from '../store/engine/fleet-sample.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerAway } from '../support/fake-ledger.ts';
+import { gate } from '../support/gate.ts';
 import { openAdmission } from '../support/open-admission.ts';
 import { addCheckIn, packCheckIns } from '../support/pack-check-ins.ts';
 
@@ -189,6 +190,34 @@ describe('what is taken', () => {
     await untilEmpty(made);
     expect(story).toEqual(['lost a', 'acknowledged 1']);
     expect(count('unadmitted')).toBe(2);
+  });
+
+  it('is more batches at a time while they are small, and fewer when they are large', async () => {
+    const { engine, ledger, drainOf, append } = setUp();
+    for (let batch = 0; batch < 400; batch++) await append(...names(batch * 20, batch * 20 + 20));
+    const drain = drainOf();
+    drain.start();
+    await untilEmpty({ engine });
+    const sizes = ledger.statements.map((each) => each.length);
+    expect(sizes.slice(0, 4)).toEqual([160, 320, 640, 1280]);
+    expect(sizes.length).toBeLessThanOrEqual(9);
+    const taken: number[] = [];
+    const take = engine.takeCheckIns.bind(engine);
+    engine.takeCheckIns = async (...args) => {
+      const batches = await take(...args);
+      if (batches.length > 0) taken.push(batches.length);
+      return batches;
+    };
+    for (const batches of [40, 70]) {
+      const { opened, open } = gate();
+      ledger.gate = opened;
+      const large = names(0, 2000);
+      for (let batch = 0; batch < batches; batch++) await append(...large);
+      open();
+      await untilEmpty({ engine });
+    }
+    // What could have been 69: the first of them was taken alone, as soon as it was there.
+    expect(Math.max(...taken)).toBe(64);
   });
 
   it('goes into statements of at most 2000 rows', async () => {

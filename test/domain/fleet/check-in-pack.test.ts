@@ -81,6 +81,12 @@ describe('a pack', () => {
     ]);
   });
 
+  it('takes 500 of the longest ids, after it was made for shorter ones', () => {
+    const ids = Array.from({ length: 500 }, (_, index) => '𝔘'.repeat(125) + index);
+    const checkIns = ids.map((id) => checkInOf(id, { at: 5 }));
+    expect(unpackCheckIns(packCheckIns(checkIns))).toEqual(checkIns);
+  });
+
   it('has the time of each check-in to the millisecond, also when a clock jumps', () => {
     const packer = new CheckInPacker();
     const [context, version] = sharedOf(checkInOf('a'));
