@@ -55,9 +55,8 @@ export class LedgerClock {
     // The ledger read its clock at some moment of the round trip.
     const [lowest, highest] = [ledgerMs - end, ledgerMs - begin];
     const nearest = Math.min(Math.max(this.startMs, lowest), highest);
-    const isPossible = nearest === this.startMs;
     // The first answer replaces the machine's clock, of which nothing is known.
-    if (!isPossible) this.startMs = this.isCompared ? nearest : (lowest + highest) / 2;
+    this.startMs = this.isCompared ? nearest : (lowest + highest) / 2;
     this.isCompared = true;
   }
 }
