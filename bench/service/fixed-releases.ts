@@ -4,7 +4,7 @@
 import type pg from 'pg';
 import type { Targeting } from '../../src/contract/resource.ts';
 import type { ServingNode } from '../../test/support/node.ts';
-import { admin, createTenant, publish, type Tenant } from '../../test/support/tenant.ts';
+import { admin, createNamed, type Tenant } from '../../test/support/tenant.ts';
 
 type FixedRelease = { version: string; rolloutPct?: number; targets?: Targeting };
 type Releases = readonly FixedRelease[];
@@ -81,23 +81,22 @@ async function insertChannel(
 /** Publishes the same through the APIs, which are the same in other commits, as tables are not. */
 export async function publishApps(node: ServingNode, apps: FixedApps): Promise<void> {
   for (const [ref, { own, followed }] of Object.entries(apps)) {
-    const tenant = await createTenant(node, ref);
-    for (const release of own) await publishFixed(node, tenant, release);
+    const tenant = await createNamed(node, ref);
+    for (const release of own) await publishFixed(tenant, release);
     if (followed === undefined) continue;
     await admin(node, 'POST', 'channels', { app: ref, name: FOLLOWED });
-    for (const release of followed) await publishFixed(node, tenant, release, FOLLOWED);
+    for (const release of followed) await publishFixed(tenant, release, FOLLOWED);
     await admin(node, 'PATCH', 'channels', { app: ref, name: CHANNEL, follows: FOLLOWED });
   }
 }
 
 export async function publishFixed(
-  node: ServingNode,
   tenant: Tenant,
   { version, rolloutPct: rollout = 100, targets }: FixedRelease,
   channel = CHANNEL,
 ): Promise<void> {
   const artifacts = artifactsOf(version);
   const more = { channel, notes: NOTES, artifacts, rollout, targets };
-  const { status, text } = await publish(node, tenant, version, more);
+  const { status, text } = await tenant.publish(version, more);
   if (status !== 201) throw new Error(`${version} on ${channel} not published: ${status} ${text}`);
 }

@@ -2,7 +2,7 @@
 
 import { Agent } from 'node:http';
 import type { ServingNode } from '../../test/support/node.ts';
-import { anotherKey, createTenant, publish, type Tenant } from '../../test/support/tenant.ts';
+import { createNamed, type Tenant } from '../../test/support/tenant.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { ask, checksumOf } from '../load/ask.ts';
 import type { Row } from '../report.ts';
@@ -32,16 +32,16 @@ export const propagation: Benchmark = {
 
 async function measure(nodes: readonly ServingNode[], count: number): Promise<Row[]> {
   const [first, second] = nodes as [ServingNode, ServingNode];
-  let tenant = await createTenant(first, 'propagation');
+  let tenant = await createNamed(first, 'propagation');
   const versions = Array.from({ length: count + 1 }, (_, index) => `1.0.${index}`);
   const moments: Record<'call' | 'answer' | 'own' | 'other', number>[] = [];
   for (const [index, version] of versions.entries()) {
     if (index % PUBLISHES_PER_KEY === PUBLISHES_PER_KEY - 1) {
-      tenant = await anotherKey(first, tenant);
+      tenant = await tenant.anotherKey();
     }
     const call = performance.now();
     const served = [first, second].map((node) => untilServed(node, tenant, version));
-    const { status, text } = await publish(first, tenant, version);
+    const { status, text } = await tenant.publish(version);
     const answer = performance.now();
     if (status !== 201) throw new Error(`publish: ${status} ${text}`);
     const [own = 0, other = 0] = await Promise.all(served);

@@ -3,13 +3,7 @@
 
 import { eventually } from '../../test/support/eventually.ts';
 import type { ServingNode } from '../../test/support/node.ts';
-import {
-  anotherKey,
-  createTenant,
-  decisions,
-  publish,
-  type Tenant,
-} from '../../test/support/tenant.ts';
+import { createTenant, type Tenant } from '../../test/support/tenant.ts';
 import type { Benchmark } from '../benchmark.ts';
 import { askAll, checksumOf } from '../load/ask.ts';
 import { deviceId } from '../load/question.ts';
@@ -46,9 +40,9 @@ export const wave: Benchmark = {
 
 async function measure(node: ServingNode, { calls, rounds }: typeof PACE): Promise<Row[]> {
   const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await publish(node, tenant, '1.1.0');
-  await publish(node, tenant, '1.2.0', { rollout: 20 });
+  await tenant.publish('1.0.0');
+  await tenant.publish('1.1.0');
+  await tenant.publish('1.2.0', { rollout: 20 });
   const random = seededRandom(SEED);
   const devices = Array.from({ length: calls * DEVICES_PER_CALL }, (_, index) => ({
     deviceId: deviceId(index),
@@ -56,7 +50,7 @@ async function measure(node: ServingNode, { calls, rounds }: typeof PACE): Promi
   }));
   const rates: Record<string, number[]> = { 'dry run': [], recorded: [], 'one by one': [] };
   for (let round = 0; round < rounds; round++) {
-    const key = await anotherKey(node, tenant);
+    const key = await tenant.anotherKey();
     const answers = new Set<string>();
     const timed = async (way: string, work: () => Promise<Update[]>) => {
       const start = performance.now();
@@ -66,8 +60,8 @@ async function measure(node: ServingNode, { calls, rounds }: typeof PACE): Promi
     };
     await timed('one by one', () => askOneByOne(node, tenant, devices));
     await untilRecorded(node);
-    await timed('dry run', () => planWaves(node, key, devices, true));
-    await timed('recorded', () => planWaves(node, key, devices, false));
+    await timed('dry run', () => planWaves(key, devices, true));
+    await timed('recorded', () => planWaves(key, devices, false));
     if (answers.size > 1) throw new Error('decisions differ between waves and /u');
   }
   // Taken over the devices: cohorts, and so the decisions, follow from release ids, new in every run.
@@ -90,12 +84,12 @@ async function untilRecorded(node: ServingNode): Promise<void> {
   });
 }
 
-async function planWaves(node: ServingNode, tenant: Tenant, devices: Devices, dryRun: boolean) {
+async function planWaves(tenant: Tenant, devices: Devices, dryRun: boolean) {
   const updates: Update[] = [];
   for (let from = 0; from < devices.length; from += DEVICES_PER_CALL) {
     const part = devices.slice(from, from + DEVICES_PER_CALL);
     const asked = part.map((device) => ({ ...device, platform: 'linux', arch: 'x86_64' }));
-    const answer = await decisions(node, tenant, asked, { dryRun });
+    const answer = await tenant.decisions(asked, { dryRun });
     if (answer.status !== 200) throw new Error(`wave: ${answer.status} ${answer.text}`);
     const { decisions: made } = answer.body as { decisions: { update: Update }[] };
     updates.push(...made.map(({ update }) => update));

@@ -5,8 +5,6 @@ import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { describeOwnerTab, type OwnerTab, openTab, type Tab, visit } from '../support/browser.ts';
 import { member } from '../support/person.ts';
-import { releasesOf } from '../support/published.ts';
-import { admin, control, publish } from '../support/tenant.ts';
 
 const WAITS = 'Nothing is done yet: it waits for a second person.';
 const ARTIFACTS = [{ platform: 'linux', arch: 'x86_64', url: 'https://dl.example.com/a.AppImage' }];
@@ -39,12 +37,12 @@ describeOwnerTab('approvals at the console', (opened, node, browser) => {
   /** Releases in every state from which a call may widen, on a channel that then asks for approvals. */
   async function furnish(): Promise<void> {
     const { tenant } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 10, artifacts: ARTIFACTS });
-    await publish(node, tenant, '1.1.0', { targets: RING, artifacts: ARTIFACTS });
-    await publish(node, tenant, '1.2.0', { artifacts: ARTIFACTS });
-    await control(node, tenant, '1.2.0', { status: 'paused' });
-    await publish(node, tenant, '2.0.0', { channel: 'beta', artifacts: ARTIFACTS });
-    await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', approvals: 'one' });
+    await tenant.publish('1.0.0', { rollout: 10, artifacts: ARTIFACTS });
+    await tenant.publish('1.1.0', { targets: RING, artifacts: ARTIFACTS });
+    await tenant.publish('1.2.0', { artifacts: ARTIFACTS });
+    await tenant.control('1.2.0', { status: 'paused' });
+    await tenant.publish('2.0.0', { channel: 'beta', artifacts: ARTIFACTS });
+    await tenant.setChannel({ approvals: 'one' });
   }
 
   const countOn = ({ page, soon }: Pick<Tab, 'page' | 'soon'>, count: number) => {
@@ -74,11 +72,11 @@ describeOwnerTab('approvals at the console', (opened, node, browser) => {
   it('another member declines one with a reason, approves another, and learns why one fails', async () => {
     await furnish();
     const { tenant } = opened();
-    await control(node, tenant, '1.0.0', { rollout: 50 });
+    await tenant.control('1.0.0', { rollout: 50 });
     for (const version of ['9.0.0', '9.1.0']) {
-      expect((await publish(node, tenant, version, { artifacts: ARTIFACTS })).status).toBe(202);
+      expect((await tenant.publish(version, { artifacts: ARTIFACTS })).status).toBe(202);
     }
-    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await tenant.control('1.0.0', { status: 'paused' });
     const { token } = await member(node, tenant.org, 'publisher', 'Paula');
     const tab = await openTab(browser(), node, { token });
     const { at } = tab;
@@ -99,7 +97,7 @@ describeOwnerTab('approvals at the console', (opened, node, browser) => {
     await card('9.1.0').press('Approve');
     await card('9.1.0').place.getByText('approved', { exact: true }).waitFor();
     await countOn(tab, 1);
-    const versions = (await releasesOf(node, tenant)).map(({ version }) => version);
+    const versions = await tenant.versions();
     expect([versions.includes('9.0.0'), versions.includes('9.1.0')]).toEqual([false, true]);
     await waiting.click();
     const raise = at.region(/^Change the serving of .* stable 1\.0\.0$/);

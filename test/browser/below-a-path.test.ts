@@ -1,7 +1,7 @@
 // Tests a service whose public address has a path, which nginx takes off as docs/operating/proxy.md says:
 // what people see and do in the console, and what devices and programs get.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startOwnNode } from '../support/backend.ts';
 import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -10,9 +10,10 @@ import { freePort } from '../support/free-port.ts';
 import { type CacheFront, findNginx, startNginxBelowPath } from '../support/nginx-front.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
+import { endWithSuite } from '../support/own.ts';
 import { member, PASSWORD, type Person } from '../support/person.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { check, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
+import { createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
 
 const isMissing = findNginx() === undefined;
 const title = 'a public address with a path';
@@ -40,16 +41,11 @@ describe.skipIf(isMissing)(
           ...settings,
         });
         front = await startNginxBelowPath(new URL(node.url).host, port);
-        tenant = await createTenant(node);
-        await publish(node, tenant, '1.1.0');
+        tenant = await createTenant(node, ['1.1.0']);
         person = await member(node, tenant.org, 'owner', 'Olga');
         tab = await openTab(browser(), node);
       });
-      afterAll(async () => {
-        await tab?.close();
-        await front?.stop();
-        await Promise.all([node?.dispose(), provider?.stop()]);
-      });
+      endWithSuite(() => [tab, front, node, provider]);
 
       it('the console signs people in, works and leads back below the path, with every link in it', async () => {
         const { at, page, context } = tab;
@@ -75,7 +71,7 @@ describe.skipIf(isMissing)(
         const device = `rack/7-${randomId()}`;
         const live = at.region('Live').link(new RegExp(device)).first();
         await eventually('the live feed is open, and tells a check-in', async () => {
-          await check({ url: base }, tenant, '1.0.0', { device });
+          await tenant.at({ url: base }).check('1.0.0', { device });
           await tab.pass(2000);
           return live.isVisible();
         });
@@ -110,7 +106,7 @@ describe.skipIf(isMissing)(
       });
 
       it('devices, feeds, the command and an edge reach the service below it', async () => {
-        expect((await check({ url: base }, tenant, '1.0.0')).body?.version).toBe('1.1.0');
+        expect(await tenant.at({ url: base }).offered('1.0.0')).toBe('1.1.0');
         const feed = await send({ url: base }, 'GET', `/feed/${tenant.app}/stable/rss.xml`);
         expect(feed.text).toContain(`<link>${base}/feed/${tenant.app}/stable`);
         const list = await runSluice(['app', 'list', '--org', tenant.org], {
@@ -119,7 +115,7 @@ describe.skipIf(isMissing)(
         expect([list.stderr, list.stdout]).toEqual(['', expect.stringContaining(tenant.app)]);
         const edge = await startEdge(base, (await makeEdgeToken(node)).secret);
         try {
-          expect((await check(edge, tenant, '1.0.0')).body?.version).toBe('1.1.0');
+          expect(await tenant.at(edge).offered('1.0.0')).toBe('1.1.0');
         } finally {
           await edge.dispose();
         }

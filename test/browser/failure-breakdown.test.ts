@@ -6,8 +6,7 @@ import { faultsOn } from '../support/accessibility-faults.ts';
 import { describeOwnerTab } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { machine } from '../support/fleet-of.ts';
-import { planOf } from '../support/published.ts';
-import { admin, check, publish, report, send, type Tenant } from '../support/tenant.ts';
+import { admin, send, type Tenant } from '../support/tenant.ts';
 
 const HOSTILE = '<img src=x onerror="alert(1)">';
 
@@ -22,12 +21,12 @@ describeOwnerTab('failure breakdown of a release at the console', (opened, node)
       const devices = names.slice(0, to).map((name, index) => {
         return machine(name, { version, platform: index % 2 === 0 ? 'windows' : 'linux' });
       });
-      expect((await report(node, tenant, devices)).status).toBe(200);
+      expect((await tenant.report(devices)).status).toBe(200);
     };
     await run('0.9.0', 12);
-    expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
+    expect((await tenant.publish('1.0.0')).status).toBe(201);
     for (const device of names) {
-      expect((await check(node, tenant, '0.9.0', { device })).status).toBe(200);
+      expect((await tenant.check('0.9.0', { device })).status).toBe(200);
     }
     await run('1.0.0', 8);
     await run('0.9.0', 3);
@@ -43,7 +42,7 @@ describeOwnerTab('failure breakdown of a release at the console', (opened, node)
     expect(made.status).toBe(200);
     // The offers are recorded a moment after the checks, and the failure counts from then on.
     await eventually('all is on record', async () => {
-      const { health } = (await planOf(node, tenant, '1.0.0')) as {
+      const { health } = (await tenant.plan('1.0.0')) as {
         health: { offered: number; failed: number };
       };
       return health.offered === 12 && health.failed === 1;

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { countPresses, describeOwnerTab, visit } from '../support/browser.ts';
 import { machine, machines, untilOffered } from '../support/fleet-of.ts';
-import { ARTIFACT, admin, check, control, publish, randomId, report } from '../support/tenant.ts';
+import { ARTIFACT, admin, randomId } from '../support/tenant.ts';
 
 const FOR_MAC = { platform: 'darwin', url: 'https://x.example/a.zip' };
 
@@ -23,10 +23,10 @@ async function saved(page: Page): Promise<string[]> {
 describeOwnerTab('finding things at the console', (opened, node) => {
   it('the audit is filtered by its own words and by days, saved as CSV, and leads to what it is about', async () => {
     const { at, page, tenant, place } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
-    await control(node, tenant, '1.0.0', { rollout: 25 });
-    await control(node, tenant, '1.0.0', { status: 'paused' });
-    await control(node, tenant, '1.0.0', { status: 'published' });
+    await tenant.publish('1.0.0', { rollout: 10 });
+    await tenant.control('1.0.0', { rollout: 25 });
+    await tenant.control('1.0.0', { status: 'paused' });
+    await tenant.control('1.0.0', { status: 'published' });
     await visit(page, '/console/audit');
     const shown = () => page.locator('.audit-action').allTextContents();
     const choose = async (label: string, expected: readonly string[]) => {
@@ -61,12 +61,14 @@ describeOwnerTab('finding things at the console', (opened, node) => {
 
   it('one search finds devices by id, version and label, counts and saves them, and says why they get nothing', async () => {
     const { at, page, tenant } = opened();
-    await publish(node, tenant, '3.0.0', { rollout: 0 });
-    await report(node, tenant, [
-      machine('0001e032-a'),
-      machine('b-0001E032', { labels: { ring: 'early' } }),
-      machine('c', { version: '2.0.0' }),
-    ]);
+    await tenant.publish('3.0.0', { rollout: 0 });
+    await tenant
+      .at(node)
+      .report([
+        machine('0001e032-a'),
+        machine('b-0001E032', { labels: { ring: 'early' } }),
+        machine('c', { version: '2.0.0' }),
+      ]);
     await visit(page, '/console/apps');
     const presses = await countPresses(page);
     await at.follow('Test app', 'Devices');
@@ -103,13 +105,13 @@ describeOwnerTab('finding things at the console', (opened, node) => {
   it('each figure of a release leads to its devices, and once it is rolled back the page shows the way down', async () => {
     const { at, page, tenant, open } = opened();
     const artifacts = [ARTIFACT, FOR_MAC];
-    await publish(node, tenant, '1.0.0', { artifacts });
-    await publish(node, tenant, '1.1.0', { artifacts });
+    await tenant.publish('1.0.0', { artifacts });
+    await tenant.publish('1.1.0', { artifacts });
     const mac = { platform: 'darwin', arch: 'aarch64' };
-    await report(node, tenant, machines(4, { ...mac, version: '1.1.0' }, 'new'));
-    await report(node, tenant, machines(2, mac, 'old'));
-    await check(node, tenant, '1.0.0', { device: 'old-0' });
-    await untilOffered(node, tenant, '1.1.0');
+    await tenant.report(machines(4, { ...mac, version: '1.1.0' }, 'new'));
+    await tenant.report(machines(2, mac, 'old'));
+    await tenant.check('1.0.0', { device: 'old-0' });
+    await untilOffered(tenant, '1.1.0');
     await open('/stable/1.1.0');
     const figure = (label: string) => page.locator('.figure', { hasText: label });
     expect(await figure('Offered').locator('.figure-value').textContent()).toBe('1');
@@ -124,7 +126,7 @@ describeOwnerTab('finding things at the console', (opened, node) => {
     await open('/stable/1.0.0');
     await at.reads('Not offered: 1.1.0 is newer.', 'Superseded');
     await at.lacks('Rolling out');
-    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    await tenant.control('1.1.0', { status: 'rolled_back' });
     await open('/stable/1.1.0');
     const way = at.region('The way down');
     await way.reads('4 devices run it. 4 go to another release, 0 stay.');
@@ -134,13 +136,13 @@ describeOwnerTab('finding things at the console', (opened, node) => {
 
   it('the search opens apps, releases and devices with the keyboard; long lists of channels and releases are filtered', async () => {
     const { at, page, tenant, open } = opened();
-    for (let index = 0; index < 27; index += 1) await publish(node, tenant, `2.${index}.0`);
-    await control(node, tenant, '2.3.0', { status: 'paused' });
+    for (let index = 0; index < 27; index += 1) await tenant.publish(`2.${index}.0`);
+    await tenant.control('2.3.0', { status: 'paused' });
     for (let index = 1; index <= 5; index += 1) {
       await admin(node, 'POST', 'channels', { app: tenant.app, name: `lane-${index}` });
     }
     const deviceId = `finder-${randomId()}`;
-    await report(node, tenant, [machine(deviceId)]);
+    await tenant.report([machine(deviceId)]);
     await visit(page, '/console/audit');
     await page.keyboard.press('/');
     const search = at.dialog('Search');

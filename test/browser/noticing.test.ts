@@ -5,7 +5,7 @@ import { describeOwnerTab, visit } from '../support/browser.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
 import { gone } from '../support/hands.ts';
 import { member } from '../support/person.ts';
-import { check, control, publish, randomId, report } from '../support/tenant.ts';
+import { randomId } from '../support/tenant.ts';
 
 /** Milliseconds between two reads of `/readyz`. */
 const DEGRADED_MS = 15_000;
@@ -19,7 +19,7 @@ describeOwnerTab('what the console says', (opened, node) => {
     })`);
     await visit(page, '/console/apps');
     await at.reads('Nothing needs you');
-    await publish(node, tenant, '1.0.0', { artifacts: [] });
+    await tenant.publish('1.0.0', { artifacts: [] });
     const strip = at.region('Needs you');
     await tab.soon(strip.place);
     await strip.reads('It is published without a file that a device could install.');
@@ -27,7 +27,7 @@ describeOwnerTab('what the console says', (opened, node) => {
     await page.getByRole('heading', { name: '1.0.0' }).waitFor();
     await open('/stable');
     await at.row().getByText('No artifacts').waitFor();
-    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await tenant.control('1.0.0', { status: 'paused' });
     await visit(page, '/console/apps');
     await at.reads('Nothing needs you');
     const message = 'PostgreSQL refuses writes: it is read-only: nothing can be changed';
@@ -44,14 +44,14 @@ describeOwnerTab('what the console says', (opened, node) => {
 
   it('the page of a device says what it gets, what failed and why', async () => {
     const { at, tenant, open } = opened();
-    await report(node, tenant, [machine('a')]);
-    await publish(node, tenant, '1.5.0');
-    await publish(node, tenant, '2.0.0');
-    await check(node, tenant, '1.0.0', { device: 'a' });
-    await untilOffered(node, tenant, '2.0.0');
+    await tenant.report([machine('a')]);
+    await tenant.publish('1.5.0');
+    await tenant.publish('2.0.0');
+    await tenant.check('1.0.0', { device: 'a' });
+    await untilOffered(tenant, '2.0.0');
     const failed = { version: '2.0.0', reason: 'Installer exited with code 1603' };
-    await report(node, tenant, [machine('a', { version: '1.5.0', failed })]);
-    await control(node, tenant, '2.0.0', { status: 'paused' });
+    await tenant.report([machine('a', { version: '1.5.0', failed })]);
+    await tenant.control('2.0.0', { status: 'paused' });
     await open('/devices/a');
     await at.finds('2.0.0 is newer, but is paused, so it is not offered.');
     await at.finds('It failed to install 2.0.0: “Installer exited with code 1603”.');
@@ -60,7 +60,7 @@ describeOwnerTab('what the console says', (opened, node) => {
 
   it('a page, an act, what another person does and a role that is taken away are told', async () => {
     const { at, page, tab, tenant, owner, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await tenant.publish('1.0.0', { rollout: 10 });
     const said = () => page.locator('#said').textContent();
     const isFocused = (name: string) =>
       page.getByRole('heading', { name }).and(page.locator(':focus')).waitFor();
@@ -103,7 +103,7 @@ describeOwnerTab('what the console says', (opened, node) => {
     const line = await steps.place.getByText('curl').textContent();
     const url = /https?:\/\/\S+/.exec(line ?? '')?.[0] ?? '';
     const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
-    await publish(node, tenant, '1.0.0', { artifacts });
+    await tenant.publish('1.0.0', { artifacts });
     await tab.soon(steps.place.getByText('Done: Publish a release'));
 
     const edit = await at.opens('Edit app…', 'Edit');

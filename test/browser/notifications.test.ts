@@ -5,12 +5,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { describeOwnerTab, visit } from '../support/browser.ts';
 import { type Receiver, SHARED_RECEIVER, startReceiver } from '../support/receiver.ts';
-import { publish } from '../support/tenant.ts';
 
 const PATH = '/console/settings/notifications';
 const NOBODY = 'Nobody is told what happens here';
 
-describeOwnerTab('notifications at the console', (opened, node) => {
+describeOwnerTab('notifications at the console', (opened) => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver(SHARED_RECEIVER);
@@ -52,7 +51,7 @@ describeOwnerTab('notifications at the console', (opened, node) => {
     await tab.soon(row(/^test delivered .*Answered 204/));
     expect(receiver.received.at(-1)).toMatchObject({ type: 'test' });
     receiver.answer = (response) => response.writeHead(503).end('the kitchen is closed');
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     const failed = row(/^release\.published waiting .*Answered 503: the kitchen is closed/);
     await tab.soon(failed);
     expect(await failed.textContent()).toMatch(/\d ms.*(?:within a minute|in \d+ minutes?)/);

@@ -2,13 +2,14 @@
 // before, with the role of a group, and the words for a refusal.
 
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { startOwnNode } from '../support/backend.ts';
 import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { startOidcProvider, type TestProvider } from '../support/oidc-provider.ts';
+import { endWithSuite } from '../support/own.ts';
 import { member, PASSWORD } from '../support/person.ts';
 import { createTenant, randomId, type Tenant } from '../support/tenant.ts';
 
@@ -31,10 +32,7 @@ describeInBrowser('sign-in with a provider at the console', (browser) => {
     const settings = { PORT: String(port), ADMIN_URL: url, ...provider.settings(roles) };
     node = await startOwnNode(settings);
   });
-  afterAll(async () => {
-    await tab?.close();
-    await Promise.all([node?.dispose(), provider?.stop()]);
-  });
+  endWithSuite(() => [tab, node, provider]);
 
   /** Opens a new window at a page. */
   async function open(path = '/console'): Promise<void> {

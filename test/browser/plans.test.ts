@@ -6,13 +6,12 @@ import { countPresses, describeOwnerTab, visit } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
 import { gone } from '../support/hands.ts';
-import { releasesOf } from '../support/published.ts';
-import { admin, check, publish, report } from '../support/tenant.ts';
+import { admin } from '../support/tenant.ts';
 
 describeOwnerTab('rollout plans at the console', (opened, node) => {
   it('a plan is made from a preset, begins by itself, and is held and resumed with a reason, all with the keyboard', async () => {
     const { at, page, tab, tenant, open } = opened();
-    expect((await publish(node, tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
+    expect((await tenant.publish('1.0.0', { rollout: 0 })).status).toBe(201);
     await open('/stable/1.0.0');
     const [plan, history] = [at.region('Plan'), at.region('History')];
     const enterAt = async (name: string) => {
@@ -58,20 +57,18 @@ describeOwnerTab('rollout plans at the console', (opened, node) => {
     const { at, page, tenant } = opened();
     const artifacts = [{ platform: 'darwin', url: 'https://x.example/a.zip' }];
     const mac = { platform: 'darwin', arch: 'aarch64' };
-    const run = (version: string) => report(node, tenant, [machine('d', { ...mac, version })]);
+    const run = (version: string) => tenant.report([machine('d', { ...mac, version })]);
     await run('0.9.0');
-    await publish(node, tenant, '2.0.0', { artifacts });
-    expect((await check(node, tenant, '0.9.0', { ...mac, device: 'd' })).status).toBe(200);
-    await untilOffered(node, tenant, '2.0.0');
+    await tenant.publish('2.0.0', { artifacts });
+    expect((await tenant.check('0.9.0', { ...mac, device: 'd' })).status).toBe(200);
+    await untilOffered(tenant, '2.0.0');
     await run('2.0.0');
     await run('0.9.0');
     const guards = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
     const name = { app: tenant.app, channel: 'stable', version: '2.0.0' };
-    const steps = [{ rollout: 100, holdMinutes: 600 }];
-    expect((await admin(node, 'POST', 'releases/plan', { ...name, steps, guards })).status).toBe(
-      200,
-    );
-    const isPaused = async () => (await releasesOf(node, tenant))[0]?.status === 'paused';
+    const plan = { ...name, steps: [{ rollout: 100, holdMinutes: 600 }], guards };
+    expect((await admin(node, 'POST', 'releases/plan', plan)).status).toBe(200);
+    const isPaused = async () => (await tenant.releases())[0]?.status === 'paused';
     await eventually('the guard tripped', isPaused, 150_000);
     await visit(page, '/console/apps');
     const cause = 'reverted: 1 of 1 devices, 100 %';

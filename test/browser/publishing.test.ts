@@ -9,9 +9,8 @@ import { machines } from '../support/fleet-of.ts';
 import { type CodeHost, deliverAs, giteaAsset, giteaEvent } from '../support/gitea.ts';
 import { Hands, isFocused } from '../support/hands.ts';
 import { member } from '../support/person.ts';
-import { planOf, releasesOf } from '../support/published.ts';
 import { sharedNode } from '../support/service-suite.ts';
-import { check, control, createTenant, report, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const PHONE = { width: 375, height: 700 };
 
@@ -26,7 +25,7 @@ describeInBrowser('publishing at the console', (browser) => {
     tenant = await createTenant(node);
     const owner = await member(node, tenant.org, 'owner', 'Olga');
     const windows = machines(5, { platform: 'windows', labels: { ring: 'late' } }, 'window');
-    await report(node, tenant, [...machines(15, { labels: { ring: 'early' } }), ...windows]);
+    await tenant.report([...machines(15, { labels: { ring: 'early' } }), ...windows]);
     tab = await openTab(browser(), node, { token: owner.token });
     ({ at, page } = tab);
   });
@@ -57,10 +56,7 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(await stepOf()).toBe(name);
   }
 
-  async function versions(channel: string): Promise<unknown[]> {
-    const found = await releasesOf(node, tenant, `app=${tenant.app}&channel=${channel}`);
-    return found.map(({ version }) => version);
-  }
+  const versions = (channel: string) => tenant.versions(`app=${tenant.app}&channel=${channel}`);
 
   it('a release is reviewed, changed, reviewed again and published, promoted, and withdrawn where nobody was offered it', async () => {
     await begin('1.1.0');
@@ -103,8 +99,8 @@ describeInBrowser('publishing at the console', (browser) => {
     expect(await versions('beta')).toEqual([]);
     await visit(page, place('/stable/1.1.0'));
     await at.chooseMore('Withdraw…');
-    await control(node, tenant, '1.1.0', { rollout: 100 });
-    expect((await check(node, tenant, '1.0.0', { device: 'device-1' })).status).toBe(200);
+    await tenant.control('1.1.0', { rollout: 100 });
+    expect((await tenant.check('1.0.0', { device: 'device-1' })).status).toBe(200);
     await press('Withdraw 1.1.0');
     await page.getByRole('alert').getByText('already offered').waitFor();
     expect(await versions('stable')).toEqual(['1.1.0']);
@@ -172,7 +168,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await enterAt('Publish');
     await page.getByRole('heading', { name: '1.3.0' }).waitFor();
     await page.setViewportSize({ width: 1280, height: 900 });
-    const [release] = await releasesOf(node, tenant, `app=${tenant.app}&version=1.3.0`);
+    const [release] = await tenant.releases(`app=${tenant.app}&version=1.3.0`);
     expect(release).toMatchObject({ rolloutPct: 0, artifacts: [{ size: 1234 }] });
   }, 120_000);
 
@@ -194,7 +190,7 @@ describeInBrowser('publishing at the console', (browser) => {
     await publishing().press(/^Publish/);
     await page.getByRole('heading', { name: '1.4.0' }).waitFor();
     const steps = [{ rollout: 20 }, { rollout: 60, holdMinutes: 2160 }, { rollout: 100 }];
-    expect(await planOf(node, tenant, '1.4.0')).toMatchObject({ plan: { preset: null, steps } });
+    expect(await tenant.plan('1.4.0')).toMatchObject({ plan: { preset: null, steps } });
   });
 
   it('a refusal leads to the step and the field that it is about, and is there until that is changed', async () => {

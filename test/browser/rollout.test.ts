@@ -2,30 +2,30 @@
 // address of its own (ADMIN_LISTEN), and the devices ask the port of the service.
 
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { describeInBrowser, openTab, type Tab } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { ADMIN_TOKEN } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { PASSWORD } from '../support/person.ts';
-import { check, manage, publish } from '../support/tenant.ts';
+import { Tenant } from '../support/tenant.ts';
 
 const APP = 'walk-notes';
 const RELEASE = `/console/apps/${APP}/stable/1.1.0`;
 
 describeOnBackends('a rollout at the console', (backend) => {
   describeInBrowser('in Chromium', (browser) => {
-    let node: ServingNode;
+    const node = suiteNode(() => backend.start(ADMIN_APART));
     let people: { readonly url: string };
     let tab: Tab;
     let page: Page;
     let at: Tab['at'];
-    let tenant = { org: '', app: APP, appId: '', secret: '', keyId: '' };
+    let tenant = new Tenant(node, { app: APP });
 
     beforeAll(async () => {
-      node = await backend.start(ADMIN_APART);
       people = adminAddress(logLines(node.output()));
       tab = await openTab(browser(), people);
       ({ at, page } = tab);
@@ -33,13 +33,10 @@ describeOnBackends('a rollout at the console', (backend) => {
     afterEach(async () => {
       expect(await tab.complaints()).toEqual([]);
     });
-    afterAll(async () => {
-      await tab?.close();
-      await node?.dispose();
-    });
+    endWithSuite(() => [tab]);
 
     const shown = (text: string | RegExp) => tab.soon(page.getByText(text).first());
-    const asks = (device: string, version: string) => check(node, tenant, version, { device });
+    const asks = (device: string, version: string) => tenant.check(version, { device });
 
     /** Waits until a device on 1.0.0 is offered this version, or none, as the page has just set it. */
     async function untilOffered(device: string, offer: string | undefined): Promise<void> {
@@ -92,10 +89,10 @@ describeOnBackends('a rollout at the console', (backend) => {
       await at.press('Done');
       await at.button('Revoke ci').waitFor();
       expect(await page.content()).not.toContain(secret);
-      tenant = { ...tenant, secret };
-      expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
+      tenant = tenant.with({ secret });
+      expect((await tenant.publish('1.0.0')).status).toBe(201);
       const notes = '# Walk\n\n- **Faster**';
-      expect((await publish(node, tenant, '1.1.0', { rollout: 0, notes })).status).toBe(201);
+      expect((await tenant.publish('1.1.0', { rollout: 0, notes })).status).toBe(201);
     });
 
     it('a check is in the feed and the figures; a rollout is raised, paused, resumed, and never lowered once offered', async () => {
@@ -155,12 +152,12 @@ describeOnBackends('a rollout at the console', (backend) => {
     });
 
     it('a revoked key is refused, and the audit tells all of it, under the person who did it', async () => {
-      expect((await manage(node, tenant, 'GET', 'apps')).status).toBe(200);
+      expect((await tenant.manage('GET', 'apps')).status).toBe(200);
       await at.follow('Settings');
       await at.press('Revoke ci');
       await at.dialog().press('Revoke key');
       await at.table('Keys').reads('Revoked');
-      expect((await manage(node, tenant, 'GET', 'apps')).status).toBe(401);
+      expect((await tenant.manage('GET', 'apps')).status).toBe(401);
       await at.follow('Audit');
       const changes = page.getByRole('region', { name: 'Changes' }).getByRole('listitem');
       await changes.filter({ hasText: 'olga@example.com' }).first().waitFor();

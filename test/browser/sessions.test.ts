@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { describeOwnerTab, openTab, visit } from '../support/browser.ts';
 import { member, PASSWORD } from '../support/person.ts';
-import { admin, publish } from '../support/tenant.ts';
+import { admin } from '../support/tenant.ts';
 
 describeOwnerTab('sessions at the console', (opened, node, browser) => {
   it('a link of the operator sets a new password, once, and leads into the console', async () => {
@@ -28,7 +28,7 @@ describeOwnerTab('sessions at the console', (opened, node, browser) => {
 
   it('the sign-in leads to the page that was asked for, its pages come back, and none once signed out', async () => {
     const { at, page, tab, tenant, owner, place, open } = opened();
-    await publish(node, tenant, '1.2.0');
+    await tenant.publish('1.2.0');
     await tab.context.clearCookies();
     await page.goto(place('/devices/device-0'));
     await at.heading('Sign in').waitFor();

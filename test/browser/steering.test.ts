@@ -7,17 +7,15 @@ import { countPresses, DEADLINES_OF_PAGE, describeOwnerTab, visit } from '../sup
 import { eventually } from '../support/eventually.ts';
 import { machines } from '../support/fleet-of.ts';
 import { gone, type Hands } from '../support/hands.ts';
-import { planOf, releasesOf, servedAs } from '../support/published.ts';
-import { control, publish, report } from '../support/tenant.ts';
 
 const DEVICES = 40;
 const MANY = new RegExp(`${DEVICES} more devices are offered it now`);
 
-describeOwnerTab('steering at the console', (opened, node) => {
+describeOwnerTab('steering at the console', (opened) => {
   /** Reports the fleet: devices on Linux that can have what `publish` publishes. */
   async function fleet(): Promise<void> {
     const devices = machines(DEVICES, { version: '0.9.0' });
-    expect((await report(node, opened().tenant, devices)).status).toBe(200);
+    expect((await opened().tenant.report(devices)).status).toBe(200);
   }
 
   /** Expects that the act waits for its confirmation, and gives it. */
@@ -28,12 +26,12 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await dialog.press(act);
   }
 
-  const served = (version: string) => servedAs(node, opened().tenant, version);
+  const served = (version: string) => opened().tenant.servedAs(version);
 
   it('what is promoted, published and resumed for every device is confirmed with their number, by a plan it is not', async () => {
     await fleet();
     const { at, page, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { channel: 'beta', status: 'paused' });
+    await tenant.publish('1.0.0', { channel: 'beta', status: 'paused' });
     await open('/beta/1.0.0');
     await at.chooseMore('Promote…');
     const dialog = at.dialog('Promote 1.0.0');
@@ -53,7 +51,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await dialog.press('Promote to stable');
     await page.waitForURL('**/stable/1.0.0');
     await at.heading('Plan').waitFor();
-    expect(await planOf(node, tenant, '1.0.0')).toMatchObject({ plan: { status: 'running' } });
+    expect(await tenant.plan('1.0.0')).toMatchObject({ plan: { status: 'running' } });
 
     await at.chooseMore('Publish next…');
     const publishing = at.dialog('Publish to stable');
@@ -63,7 +61,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await confirm(publishing, 'Publish anyway');
     await page.getByRole('heading', { name: '1.1.0' }).waitFor();
 
-    await control(node, tenant, '1.1.0', { status: 'paused' });
+    await tenant.control('1.1.0', { status: 'paused' });
     // An effect that the service has no time for is confirmed without its number.
     const json = { error: 'Too much at once' };
     await page.route('**/releases/rehearse-serving', (route) =>
@@ -82,7 +80,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
   it('a pause stays in its place and is never refused; a second click does not take it back', async () => {
     await fleet();
     const { at, page, tab, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 30 });
+    await tenant.publish('1.0.0', { rollout: 30 });
     await open('/stable/1.0.0');
     const place = await at.button('Pause…').boundingBox();
     const held: Route[] = [];
@@ -100,7 +98,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await dialog.press('Pause 1.0.0');
     await dialog.warns('Your role may not do this');
     await page.unroute('**/console/api/releases');
-    await control(node, tenant, '1.0.0', { rollout: 100 });
+    await tenant.control('1.0.0', { rollout: 100 });
     await dialog.fill('Reason', 'crashes at start');
     await page.keyboard.press('Enter');
     await gone(dialog);
@@ -119,11 +117,11 @@ describeOwnerTab('steering at the console', (opened, node) => {
 
   it('what somebody else changed meanwhile is told, and goes at the second press', async () => {
     const { at, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 5 });
+    await tenant.publish('1.0.0', { rollout: 5 });
     await open('/stable/1.0.0');
     await at.press('50 %');
     const dialog = await at.ask('Raise to 50 %…', 'Raise to 50 %');
-    await control(node, tenant, '1.0.0', { rollout: 10 });
+    await tenant.control('1.0.0', { rollout: 10 });
     await dialog.press('Raise to 50 %');
     await dialog.warns('it is published, at 10 %');
     expect(await served('1.0.0')).toEqual(['published', 10]);
@@ -133,7 +131,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
 
   it('what steers is shown once it stays where it is, and old numbers say so when the connection hangs', async () => {
     const { at, page, tab, tenant, place, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await tenant.publish('1.0.0', { rollout: 10 });
     for (const [path, late, act] of [
       ['/stable/1.0.0', 'releases/plan?', '50 %'],
       ['/stable', 'channel?', 'Publish release'],
@@ -175,16 +173,16 @@ describeOwnerTab('steering at the console', (opened, node) => {
 
   /** Returns the channel and status of every release. */
   async function statuses(): Promise<unknown[]> {
-    const releases = await releasesOf(node, opened().tenant);
+    const releases = await opened().tenant.releases();
     return releases.map(({ channel, status }) => `${channel} ${status}`).sort();
   }
 
   it('a stop says how many it stops, stops what others raised meanwhile, and ends', async () => {
     const { at, tenant, open } = opened();
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
-    await publish(node, tenant, '2.0.0', { channel: 'beta' });
+    await tenant.publish('1.0.0', { rollout: 10 });
+    await tenant.publish('2.0.0', { channel: 'beta' });
     const [one, two] = machines(2, { version: '0.9.0' });
-    await report(node, tenant, [one, { ...two, channel: 'beta' }]);
+    await tenant.report([one, { ...two, channel: 'beta' }]);
     await open('/stable');
     const dialog = await at.opens('Stop…', /^Stop /);
     await dialog.reads('It pauses 2 published releases, for 2 devices');
@@ -192,12 +190,12 @@ describeOwnerTab('steering at the console', (opened, node) => {
     await dialog.reads('It pauses 1 published release, for 1 device');
     await dialog.choose('What', { label: 'All channels' });
     await dialog.reads('It pauses 2 published releases, for 2 devices');
-    expect((await control(node, tenant, '1.0.0', { rollout: 80 })).status).toBe(200);
+    expect((await tenant.control('1.0.0', { rollout: 80 })).status).toBe(200);
     await dialog.fill('Reason', 'they crash');
     await dialog.press('Stop all of it');
     await at.reads('2 releases stopped');
     expect(await statuses()).toEqual(['beta paused', 'stable paused']);
-    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await tenant.control('1.0.0', { status: 'paused' });
     await at.press('Resume…');
     await at.dialog('Resume what was stopped').press('Resume');
     await at.reads('1 release published again.', 'stable 1.0.0 is left as it is.');
@@ -208,7 +206,7 @@ describeOwnerTab('steering at the console', (opened, node) => {
     const { at, page, tenant } = opened();
     const size = { width: 390, height: 844 };
     await page.setViewportSize(size);
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await tenant.publish('1.0.0', { rollout: 10 });
     await visit(page, '/console/apps');
     const presses = await countPresses(page);
     const tap = async (target: Locator) => {

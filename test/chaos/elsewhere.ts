@@ -7,7 +7,7 @@ import { freshDatabase } from '../support/fresh-database.ts';
 import { startNode } from '../support/node.ts';
 import { queueLength } from '../support/redis-keys.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { check, createTenant, publish } from '../support/tenant.ts';
+import { createNamed } from '../support/tenant.ts';
 import { CHAOS_SETTINGS, type World } from './world.ts';
 
 /** Version that only the other deployment has published. */
@@ -34,10 +34,10 @@ export async function startForeignRedis(world: World, appRefs: readonly string[]
   const node = await startNode({ ...CHAOS_SETTINGS, ...stores });
   try {
     for (const ref of appRefs) {
-      const tenant = await createTenant(node, ref);
-      const published = await publish(node, tenant, THEIRS);
+      const tenant = await createNamed(node, ref);
+      const published = await tenant.publish(THEIRS);
       if (published.status !== 201) throw new Error(`not published: ${published.text}`);
-      await check(node, tenant, '1.0.0');
+      await tenant.check('1.0.0');
     }
   } finally {
     await node.dispose();

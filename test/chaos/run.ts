@@ -6,7 +6,7 @@
 
 import { parseArgs } from 'node:util';
 import { sleep } from '../support/eventually.ts';
-import { createTenant, publish } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 import { startForeignRedis } from './elsewhere.ts';
 import { Fact } from './fact.ts';
 import { type ChaosFault, chaosFaults } from './faults.ts';
@@ -109,7 +109,7 @@ async function createApp({ nodes: [{ serving }] }: World): Promise<ChaosApp> {
   const tenant = await createTenant(serving);
   const model = new ModelChannel();
   const from = performance.now();
-  const { status } = await publish(serving, tenant, '1.1.0');
+  const { status } = await tenant.publish('1.1.0');
   if (status !== 201) throw new Error(`not published: ${status}`);
   model.releases.set('1.1.0', {
     ...{ version: '1.1.0', ring: undefined, offeredAt: Number.POSITIVE_INFINITY },

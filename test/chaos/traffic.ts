@@ -3,7 +3,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { sleep } from '../support/eventually.ts';
-import { check, control, publish, report, type Tenant } from '../support/tenant.ts';
+import type { Answer, Tenant } from '../support/tenant.ts';
 import { Fact, type Moment } from './fact.ts';
 import type { Judge } from './judge.ts';
 import type { ModelChannel, ModelRelease, ModelStatus, Told } from './oracle.ts';
@@ -56,7 +56,7 @@ export async function askOnce(
   judge: Judge,
 ): Promise<Told | undefined> {
   const asked = performance.now();
-  const answer = await within(check(node.serving, app.tenant, INSTALLED, { device }));
+  const answer = await within(app.tenant.at(node.serving).check(INSTALLED, { device }));
   const answered = performance.now();
   const told = { node: node.name, device, asked, answered };
   if (answer === undefined) judge.unanswered(told);
@@ -137,7 +137,7 @@ const publishNext: Write = async (node, app, random) => {
   });
   const targets = ring === undefined ? {} : { targets: { matchLabels: { ring: [ring] } } };
   const more = { rollout: isForAll ? 100 : 50, ...targets };
-  return isDone(publish(node.serving, app.tenant, version, more), 201, acknowledge);
+  return isDone(app.tenant.at(node.serving).publish(version, more), 201, acknowledge);
 };
 
 /** Pauses a published release or publishes a paused one, as far as the model knows them. */
@@ -147,7 +147,7 @@ const pauseOrResume: Write = async (node, app, random) => {
   const present = release.status.acknowledged?.value;
   const status = present === 'published' && random.next() < 0.6 ? 'paused' : 'published';
   const acknowledge = release.status.change(status, performance.now());
-  const answer = control(node.serving, app.tenant, release.version, { status });
+  const answer = app.tenant.at(node.serving).control(release.version, { status });
   return isDone(answer, 200, acknowledge);
 };
 
@@ -155,7 +155,7 @@ const openRollout: Write = async (node, app, random) => {
   const release = someRelease(app, random);
   if (release === undefined) return false;
   const acknowledge = release.isForAll.change(true, performance.now());
-  const answer = control(node.serving, app.tenant, release.version, { rollout: 100 });
+  const answer = app.tenant.at(node.serving).control(release.version, { rollout: 100 });
   return isDone(answer, 200, acknowledge);
 };
 
@@ -167,7 +167,7 @@ const reportRing: Write = async (node, app, random) => {
   app.model.rings.set(device, fact);
   const acknowledge = fact.change(ring, performance.now());
   const item = { deviceId: device, version: INSTALLED, platform: 'linux', arch: 'x86_64' };
-  const answer = report(node.serving, app.tenant, [{ ...item, labels: { ring } }], {
+  const answer = app.tenant.at(node.serving).report([{ ...item, labels: { ring } }], {
     channel: 'stable',
   });
   return isDone(answer, 200, acknowledge);
@@ -190,7 +190,7 @@ function someRelease(app: ChaosApp, random: Random): ModelRelease | undefined {
  * have died after the commit.
  */
 async function isDone(
-  answer: ReturnType<typeof check>,
+  answer: Promise<Answer>,
   status: number,
   acknowledge: (sure: Moment) => void,
 ): Promise<boolean> {

@@ -16,15 +16,7 @@ import { findPostgres, startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import {
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -53,16 +45,16 @@ describe('an embedded service', () => {
     await run(backUp, folder, { DATA_DIR: dataDir });
 
     node = await node.restart();
-    await goOn(node, tenant);
+    await goOn(tenant.at(node));
     await node.stop();
     await run(restore, folder, { DATA_DIR: dataDir });
 
     node = await node.restart();
-    await expectEarlier(node, tenant);
+    await expectEarlier(tenant.at(node));
 
     const file = join(folder, 'backup.tar.gz');
     const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
-    const writing = keepWriting(node, tenant);
+    const writing = keepWriting(tenant.at(node));
     await eventually('something is written', () => writing.published.length > 2);
     const before = [...writing.published];
     const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
@@ -84,11 +76,11 @@ describe('an embedded service', () => {
     });
     const restored = await startNode({ DATA_DIR: elsewhere });
     onTestFinished(() => restored.stop());
-    const versions = await versionsOf(restored, tenant);
+    const versions = await tenant.at(restored).versions();
     expect(versions).toEqual(expect.arrayContaining(before));
     expect(new Set(versions).size).toBe(versions.length);
-    expect((await publish(restored, tenant, '9.0.0')).status).toBe(201);
-    expect(await offered(restored, tenant)).toBe('9.0.0');
+    expect((await tenant.at(restored).publish('9.0.0')).status).toBe(201);
+    expect(await offered(tenant.at(restored))).toBe('9.0.0');
     for (const name of ['secret-key', 'ledger.used']) {
       expect(existsSync(join(elsewhere, name)), name).toBe(true);
     }
@@ -120,15 +112,15 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
       'permission denied to create database',
     );
 
-    await goOn(node, tenant);
-    expect(await offered(other, tenant)).toBe('3.2.0');
+    await goOn(tenant.at(node));
+    expect(await offered(tenant.at(other))).toBe('3.2.0');
     await node.stop();
     await administrate(restore);
     // An exchange that is in the way changes nothing.
     const intruder = await enter(environment.DATABASE_URL, 'postgres');
     await administrate(exchange);
     await eventually('the node publishes', async () => {
-      const { status } = await publish(other, tenant, '3.3.0');
+      const { status } = await tenant.at(other).publish('3.3.0');
       if (status !== 201) await sleep(ASK_INTERVAL_MS);
       return status === 201;
     });
@@ -140,18 +132,18 @@ describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of st
     await untilOffered(other, tenant, '1.0.0');
     node = await node.restart();
     await untilOffered(node, tenant, '1.0.0');
-    await expectEarlier(node, tenant);
+    await expectEarlier(tenant.at(node));
     await untilOffered(other, tenant, '1.0.0');
     await node.stop();
 
     node = await node.restart(NOWHERE);
-    const answer = await check(node, tenant, DEVICE.version, { query: 'l.ring=late' });
+    const answer = await tenant.at(node).check(DEVICE.version, { query: 'l.ring=late' });
     expect(answer.body?.version).toBe('1.0.0');
 
     // The way back: the old database is there, with all that was published before the exchange.
     await administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
     await untilOffered(other, tenant, '3.3.0');
-    expect((await publish(other, tenant, '3.4.0')).status).toBe(201);
+    expect((await tenant.at(other).publish('3.4.0')).status).toBe(201);
     await untilOffered(other, tenant, '3.4.0');
   });
 });
@@ -194,46 +186,39 @@ async function enter(url: string, account: string): Promise<pg.Client> {
  * Publishes a release for every device and one for the label `ring=early`, and reports a device without it.
  */
 async function furnish(node: ServingNode): Promise<Tenant> {
-  const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await publish(node, tenant, '2.0.0', { targets: { matchLabels: { ring: ['early'] } } });
-  await report(node, tenant, [{ ...DEVICE, labels: { ring: 'late' } }]);
-  expect(await offered(node, tenant)).toBe('1.0.0');
+  const targets = { matchLabels: { ring: ['early'] } };
+  const tenant = await createTenant(node, ['1.0.0'], ['2.0.0', { targets }]);
+  await tenant.report([{ ...DEVICE, labels: { ring: 'late' } }]);
+  expect(await offered(tenant)).toBe('1.0.0');
   return tenant;
 }
 
 /** Makes changes that the backup does not have: other labels, more releases, higher revisions. */
-async function goOn(node: ServingNode, tenant: Tenant): Promise<void> {
-  await report(node, tenant, [{ ...DEVICE, labels: { ring: 'early' } }]);
-  expect(await offered(node, tenant)).toBe('2.0.0');
-  for (const version of ['3.0.0', '3.1.0', '3.2.0']) await publish(node, tenant, version);
-  expect(await offered(node, tenant)).toBe('3.2.0');
+async function goOn(tenant: Tenant): Promise<void> {
+  await tenant.report([{ ...DEVICE, labels: { ring: 'early' } }]);
+  expect(await offered(tenant)).toBe('2.0.0');
+  for (const version of ['3.0.0', '3.1.0', '3.2.0']) await tenant.publish(version);
+  expect(await offered(tenant)).toBe('3.2.0');
 }
 
-async function expectEarlier(node: ServingNode, tenant: Tenant): Promise<void> {
-  expect(await offered(node, tenant)).toBe('1.0.0');
-  expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-  expect(await offered(node, tenant)).toBe('1.1.0');
-  expect((await control(node, tenant, '1.1.0', { status: 'paused' })).status).toBe(200);
-  expect(await offered(node, tenant)).toBe('1.0.0');
-  expect(await versionsOf(node, tenant)).toHaveLength(3);
-}
-
-async function versionsOf(node: ServingNode, tenant: Tenant): Promise<readonly string[]> {
-  const { body } = await manage(node, tenant, 'GET', 'releases?perPage=100');
-  const { releases } = body as unknown as { releases: { version: string }[] };
-  return releases.map(({ version }) => version);
+async function expectEarlier(tenant: Tenant): Promise<void> {
+  expect(await offered(tenant)).toBe('1.0.0');
+  expect((await tenant.publish('1.1.0')).status).toBe(201);
+  expect(await offered(tenant)).toBe('1.1.0');
+  expect((await tenant.control('1.1.0', { status: 'paused' })).status).toBe(200);
+  expect(await offered(tenant)).toBe('1.0.0');
+  expect(await tenant.versions()).toHaveLength(3);
 }
 
 /** Publishes one release after the other, with a report of a device beside each, until it is ended. */
-function keepWriting(node: ServingNode, tenant: Tenant) {
+function keepWriting(tenant: Tenant) {
   const published: string[] = [];
   let isEnding = false;
   const written = (async () => {
     for (let patch = 1; !isEnding && patch < 80; patch++) {
       const version = `1.5.${patch}`;
-      await report(node, tenant, [{ ...DEVICE, deviceId: `device-${patch}` }]);
-      if ((await publish(node, tenant, version)).status === 201) published.push(version);
+      await tenant.report([{ ...DEVICE, deviceId: `device-${patch}` }]);
+      if ((await tenant.publish(version)).status === 201) published.push(version);
     }
   })();
   return {
@@ -248,16 +233,13 @@ function keepWriting(node: ServingNode, tenant: Tenant) {
 /** Waits until the node offers the device a version; a device may ask 120 times in a minute. */
 async function untilOffered(node: ServingNode, tenant: Tenant, version: string): Promise<void> {
   await eventually(`${node.url} offers ${version}`, async () => {
-    if ((await offered(node, tenant)) === version) return true;
+    if ((await offered(tenant.at(node))) === version) return true;
     await sleep(ASK_INTERVAL_MS);
     return false;
   });
 }
 
-async function offered(node: ServingNode, tenant: Tenant): Promise<unknown> {
-  const answer = await check(node, tenant, DEVICE.version, { device: DEVICE.deviceId });
-  return answer.body?.version;
-}
+const offered = (tenant: Tenant) => tenant.offered(DEVICE.version, { device: DEVICE.deviceId });
 
 /** Returns the shell blocks below a heading of a page, in their order. */
 function commandsBelow(page: string, heading: string): string[] {

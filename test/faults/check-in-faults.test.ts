@@ -26,7 +26,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { queueLength } from '../support/redis-keys.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { createTenant, publish, type Tenant, untilOffered } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const DEVICE_COUNT = IS_FULL ? 100_000 : 5000;
 const OUTAGE_ROUNDS = IS_FULL ? 60 : 3;
@@ -73,8 +73,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     observer = new pg.Pool({ connectionString: databaseUrl, max: 1 });
     observer.on('error', () => undefined);
     const first = await addNode();
-    tenant = await createTenant(first);
-    await publish(first, tenant, NEWER);
+    tenant = await createTenant(first, [NEWER]);
   });
 
   afterEach(async () => {
@@ -89,11 +88,6 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     const node = await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
     nodes.push(node);
     return node;
-  }
-
-  /** Makes the node decide at once from now on, first offer included. */
-  async function warm(node: ServingNode): Promise<void> {
-    await untilOffered(node, tenant, NEWER);
   }
 
   /** Waits until no node holds anything and nothing waits in Redis. */
@@ -141,7 +135,8 @@ describeOnRealStores('check-ins and what breaks under them', () => {
 
   it('what the engine accepted reaches PostgreSQL, though a node is killed and Redis with its data', async () => {
     const [doomed, survivor] = [nodes[0] as ServingNode, await addNode()];
-    await Promise.all([warm(doomed), warm(survivor)]);
+    // From then on both decide at once, first offer included.
+    for (const node of [doomed, survivor]) await tenant.at(node).untilOffered(NEWER);
     const load = new PipelinedLoad(tenant, [doomed, survivor]);
     const owed = new Map<string, string>();
     let lastOfDoomed = await countsOf(doomed);
@@ -184,7 +179,7 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     'PostgreSQL gone, and then Redis: checks are answered, what is held is bounded, and all arrives',
     async () => {
       const living = [nodes[0] as ServingNode, await addNode()];
-      await Promise.all(living.map(warm));
+      for (const node of living) await tenant.at(node).untilOffered(NEWER);
       const load = new PipelinedLoad(tenant, living);
       await load.run(devicesFrom(0, BEFORE, OLDER));
       await postgres.kill();

@@ -7,18 +7,7 @@ import { describeOnBackends } from '../support/backend.ts';
 import { asks, expectLabels, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
-import {
-  admin,
-  check,
-  control,
-  createTenant,
-  decisions,
-  devicesOf,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' } as const;
@@ -38,53 +27,59 @@ describeOnBackends('crash', (backend) => {
     const labelled = await withTargeted(node);
     // A first offer that takes long is 503, and is repeated.
     await eventually('the release is offered', async () => {
-      return (await check(node, labelled, OLD, { query: 'l.ring=inner' })).status === 200;
+      return (await labelled.at(node).check(OLD, { query: 'l.ring=inner' })).status === 200;
     });
     const fleet = await createTenant(node);
-    expect((await publish(node, fleet, '2.0.0')).status).toBe(201);
+    expect((await fleet.at(node).publish('2.0.0')).status).toBe(201);
     const before = await Promise.all(tenants.map((tenant) => recorded(node, tenant)));
     // Labels, first offers, a planned wave and a report are the last work of the node before its kill.
     const [, devices] = await Promise.all([
-      asks(node, labelled, { device: 'd', query: 'l.ring=inner' }).then((is) =>
+      asks(labelled.at(node), { device: 'd', query: 'l.ring=inner' }).then((is) =>
         expect(is).toBe(true),
       ),
-      Promise.all(tenants.map((tenant) => firstOffered(node, tenant))),
-      decisions(node, fleet, [PLANNED]).then(({ body }) => expect(body?.updatesOffered).toBe(1)),
-      report(node, fleet, [REPORTED]).then(({ status }) => expect(status).toBe(200)),
+      Promise.all(tenants.map((tenant) => firstOffered(tenant.at(node)))),
+      fleet
+        .at(node)
+        .decisions([PLANNED])
+        .then(({ body }) => expect(body?.updatesOffered).toBe(1)),
+      fleet
+        .at(node)
+        .report([REPORTED])
+        .then(({ status }) => expect(status).toBe(200)),
     ]);
     await node.kill();
     node = await node.restart();
 
     expect(await Promise.all(tenants.map((tenant) => recorded(node, tenant)))).toEqual(before);
     for (const [index, tenant] of tenants.entries()) {
-      const again = await check(node, tenant, '0.9.0', { device: devices[index] ?? '' });
+      const again = await tenant.at(node).check('0.9.0', { device: devices[index] ?? '' });
       expect(again.body).toMatchObject({ version: '1.1.0', notes: 'Größer 🚀' });
-      const lowered = await control(node, tenant, '1.1.0', { rollout: 49 });
+      const lowered = await tenant.at(node).control('1.1.0', { rollout: 49 });
       const error = expect.stringContaining('50%');
       expect([lowered.status, lowered.body?.error]).toEqual([422, error]);
       // 1.2.0 was never offered, so its rollout may still be lowered.
-      expect((await control(node, tenant, '1.2.0', { rollout: 10 })).status).toBe(200);
-      expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(409);
+      expect((await tenant.at(node).control('1.2.0', { rollout: 10 })).status).toBe(200);
+      expect((await tenant.at(node).control('1.0.0', { status: 'published' })).status).toBe(409);
     }
     const lastOffered = { version: '2.0.0', at: expect.stringMatching(TIMESTAMP) };
-    expect(await devicesOf(node, fleet)).toEqual([
+    expect(await fleet.at(node).devices()).toEqual([
       expect.objectContaining({ ...PLANNED, source: 'push', lastOffered }),
       expect.objectContaining(REPORTED),
     ]);
     // Offered: its rollout cannot be lowered any more.
-    expect((await control(node, fleet, '2.0.0', { rollout: 0 })).status).toBe(422);
-    expect(await asks(node, labelled, { device: 'd' })).toBe(true);
-    await expectLabels(node, labelled, { ring: 'inner' });
+    expect((await fleet.at(node).control('2.0.0', { rollout: 0 })).status).toBe(422);
+    expect(await asks(labelled.at(node), { device: 'd' })).toBe(true);
+    await expectLabels(labelled.at(node), { ring: 'inner' });
   });
 
   async function furnish(tenant: Tenant): Promise<void> {
     const wide = { rollout: 50, notes: 'Größer 🚀' };
     const channel = { app: tenant.app, name: 'beta', defaultRollout: 5 };
     const answers = [
-      await publish(node, tenant, '1.0.0'),
-      await publish(node, tenant, '1.1.0', wide),
-      await publish(node, tenant, '1.2.0', { rollout: 50, status: 'paused' }),
-      await control(node, tenant, '1.0.0', { status: 'rolled_back' }),
+      await tenant.at(node).publish('1.0.0'),
+      await tenant.at(node).publish('1.1.0', wide),
+      await tenant.at(node).publish('1.2.0', { rollout: 50, status: 'paused' }),
+      await tenant.at(node).control('1.0.0', { status: 'rolled_back' }),
       await admin(node, 'PATCH', 'channels', channel),
     ];
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 200, 200]);
@@ -93,8 +88,8 @@ describeOnBackends('crash', (backend) => {
   /** Returns the answers of the management and console API about a tenant. */
   async function recorded(from: ServingNode, tenant: Tenant): Promise<unknown[]> {
     const answers = await Promise.all([
-      manage(from, tenant, 'GET', 'apps'),
-      manage(from, tenant, 'GET', 'releases?per_page=100'),
+      tenant.at(from).manage('GET', 'apps'),
+      tenant.at(from).manage('GET', 'releases?per_page=100'),
       admin(from, 'GET', `audit?org=${tenant.org}&limit=1000`),
     ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -102,10 +97,10 @@ describeOnBackends('crash', (backend) => {
   }
 
   /** Asks as one device after another until one is in the cohort; returns its id. */
-  async function firstOffered(from: ServingNode, tenant: Tenant): Promise<string> {
+  async function firstOffered(tenant: Tenant): Promise<string> {
     for (;;) {
       const device = randomUUID();
-      if ((await check(from, tenant, '0.9.0', { device })).status === 200) return device;
+      if ((await tenant.check('0.9.0', { device })).status === 200) return device;
     }
   }
 });

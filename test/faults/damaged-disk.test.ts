@@ -15,14 +15,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startNode } from '../support/node.ts';
 import { own } from '../support/own.ts';
-import { check, createTenant, publish, untilOffered } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 
 it('DATA_DIR is for its owner only, also what an older version left open; a damaged database in it is named', async () => {
   let node = own(await startNode());
   const { dataDir } = node;
   const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await check(node, tenant, '0.9.0');
+  await tenant.at(node).publish('1.0.0');
+  await tenant.at(node).check('0.9.0');
   await node.stop();
   const planted = join(dataDir, 'snapshots', 'worker-1');
   mkdirSync(planted, { recursive: true });
@@ -32,8 +32,8 @@ it('DATA_DIR is for its owner only, also what an older version left open; a dama
     if (path !== join(dataDir, 'ledger')) chmodSync(path, lstatSync(path).mode | 0o055);
   }
   node = own(await node.restart());
-  await publish(node, tenant, '1.1.0');
-  await untilOffered(node, tenant, '1.1.0');
+  await tenant.at(node).publish('1.1.0');
+  await tenant.at(node).untilOffered('1.1.0');
   await node.stop();
   const paths = pathsIn(dataDir);
   const kept = paths.filter((path) => path.includes('snapshots') && lstatSync(path).isFile());

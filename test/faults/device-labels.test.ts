@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { expectUnavailable } from '../support/expect-error.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
-import { check, decisions, devicesOf, type Tenant } from '../support/tenant.ts';
+import type { Tenant } from '../support/tenant.ts';
 
 /** Rounds in which the nodes take turns: as many as leave 2 when divided by 3, as one test asks. */
 const ROUNDS = IS_FULL ? 50 : 8;
@@ -19,9 +19,9 @@ const ROUNDS = IS_FULL ? 50 : 8;
 const FAULT_MS_MAX = 5000;
 
 /** Waits until a node offers the tenant's release: a first offer that takes long is 503, and is repeated. */
-async function untilOffered(node: { readonly url: string }, tenant: Tenant): Promise<void> {
+async function untilOffered(tenant: Tenant): Promise<void> {
   await eventually('the release is offered', async () => {
-    return (await check(node, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+    return (await tenant.check(OLD, { query: 'l.ring=inner' })).status === 200;
   });
 }
 
@@ -38,7 +38,7 @@ describeOnRealStores('device labels', () => {
   /** Creates a tenant and waits until both nodes serve its release. */
   async function withBoth(): Promise<Tenant> {
     const tenant = await withTargeted(here);
-    for (const node of [here, there]) await untilOffered(node, tenant);
+    for (const node of [here, there]) await untilOffered(tenant.at(node));
     return tenant;
   }
 
@@ -49,9 +49,11 @@ describeOnRealStores('device labels', () => {
       for (let round = 0; round < ROUNDS; round++) {
         const ring = round % 2 === 0 ? 'inner' : 'outer';
         const [reporting, asked] = round % 4 < 2 ? [here, there] : [there, here];
-        await label(reporting, tenant, 'd', { ring });
-        expect(await asks(asked, tenant, { device: 'd' }), `round ${round}`).toBe(ring === 'inner');
-        const planned = await decisions(asked, tenant, [device]);
+        await label(tenant.at(reporting), 'd', { ring });
+        expect(await asks(tenant.at(asked), { device: 'd' }), `round ${round}`).toBe(
+          ring === 'inner',
+        );
+        const planned = await tenant.at(asked).decisions([device]);
         expect(planned.body?.updatesOffered, `round ${round}`).toBe(ring === 'inner' ? 1 : 0);
       }
     });
@@ -63,12 +65,12 @@ describeOnRealStores('device labels', () => {
         const [first, second] = round % 2 === 0 ? [here, there] : [there, here];
         const device = `d${round % 2}`;
         const query = `l.ring=${ring}&l.battery=${round}`;
-        expect(await asks(first, tenant, { device, query })).toBe(ring === 'inner');
-        expect(await asks(second, tenant, { device }), `round ${round}`).toBe(ring === 'inner');
+        expect(await asks(tenant.at(first), { device, query })).toBe(ring === 'inner');
+        expect(await asks(tenant.at(second), { device }), `round ${round}`).toBe(ring === 'inner');
       }
       const labels = async () =>
         Object.fromEntries(
-          (await devicesOf(here, tenant)).map((each) => [each.deviceId, each.labels]),
+          (await tenant.at(here).devices()).map((each) => [each.deviceId, each.labels]),
         );
       await expect.poll(labels).toEqual({
         d0: { ring: 'outer', battery: String(ROUNDS - 2) },
@@ -80,22 +82,22 @@ describeOnRealStores('device labels', () => {
     it('labels on record are looked up by a node that has just started; what it cannot tell any more, the others find (§13.12)', async () => {
       const tenant = await withBoth();
       const asked = { device: 'd', query: 'l.ring=inner' };
-      expect(await asks(here, tenant, asked)).toBe(true);
-      await expectLabels(here, tenant, { ring: 'inner' });
+      expect(await asks(tenant.at(here), asked)).toBe(true);
+      await expectLabels(tenant.at(here), { ring: 'inner' });
       await expect.poll(() => notesOf(cluster)).toEqual([]);
       const started = await cluster.addNode();
-      await untilOffered(started, tenant);
-      expect(await asks(started, tenant, asked)).toBe(true);
+      await untilOffered(tenant.at(started));
+      expect(await asks(tenant.at(started), asked)).toBe(true);
       expect(await notesOf(cluster)).toEqual([]);
       // Labels that it has recorded, and cannot tell before its end, reach the others within 5 s.
       cluster.redis.pause();
       await eventually('the node has lost Redis', async () => !(await hasEngine(started)));
-      await label(started, tenant, 'd', { ring: 'outer' });
+      await label(tenant.at(started), 'd', { ring: 'outer' });
       await started.kill();
       cluster.redis.resume();
       for (const node of [here, there]) {
         await eventually('the node has Redis again', () => hasEngine(node));
-        const isToldLate = async () => !(await asks(node, tenant, { device: 'd' }));
+        const isToldLate = async () => !(await asks(tenant.at(node), { device: 'd' }));
         await expect.poll(isToldLate, { interval: 100, timeout: FAULT_MS_MAX }).toBe(true);
       }
     });
@@ -109,66 +111,66 @@ describeOnRealStores('device labels', () => {
       node = here;
       tenant = await withTargeted(node);
       // The first offer is made now, so that it need not be recorded while a store is away.
-      await untilOffered(node, tenant);
+      await untilOffered(tenant);
     });
 
     it('that change while PostgreSQL is away decide the next check, and are on record later (§13.12)', async () => {
       const device = randomUUID();
-      expect(await asks(node, tenant, { device, query: 'l.ring=outer' })).toBe(false);
+      expect(await asks(tenant, { device, query: 'l.ring=outer' })).toBe(false);
       await cluster.postgres.kill();
-      expect(await asks(node, tenant, { device, query: 'l.ring=inner' })).toBe(true);
-      expect(await asks(node, tenant, { device })).toBe(true);
+      expect(await asks(tenant, { device, query: 'l.ring=inner' })).toBe(true);
+      expect(await asks(tenant, { device })).toBe(true);
       await cluster.postgres.restart();
       const labels = async () =>
-        (await devicesOf(node, tenant)).find(({ deviceId }) => deviceId === device)?.labels;
+        (await tenant.devices()).find(({ deviceId }) => deviceId === device)?.labels;
       await expect.poll(labels).toEqual({ ring: 'inner' });
-      expect(await asks(node, tenant, { device })).toBe(true);
+      expect(await asks(tenant, { device })).toBe(true);
     });
 
     it('survive a Redis that is emptied, and one that starts anew (§4.7.4)', async () => {
       const lose = [() => emptyRedis(cluster), () => cluster.redis.restart()];
       for (const [index, loseAll] of lose.entries()) {
         const [reported, asked] = [`reported ${index}`, `asked ${index}`];
-        await label(node, tenant, reported, { ring: 'inner' });
-        await asks(node, tenant, { device: asked, query: 'l.ring=inner' });
+        await label(tenant, reported, { ring: 'inner' });
+        await asks(tenant, { device: asked, query: 'l.ring=inner' });
         await loseAll();
         for (const device of [reported, asked]) {
-          expect(await asks(node, tenant, { device })).toBe(true);
+          expect(await asks(tenant, { device })).toBe(true);
         }
-        await label(node, tenant, reported, { ring: 'outer' });
-        expect(await asks(node, tenant, { device: reported })).toBe(false);
+        await label(tenant, reported, { ring: 'outer' });
+        expect(await asks(tenant, { device: reported })).toBe(false);
       }
     });
 
     it('decide from PostgreSQL while Redis is away, reports and checks too (§4.7.4)', async () => {
-      await label(node, tenant, 'away', { ring: 'inner' });
+      await label(tenant, 'away', { ring: 'inner' });
       await cluster.redis.kill();
-      expect(await asks(node, tenant, { device: 'away' })).toBe(true);
+      expect(await asks(tenant, { device: 'away' })).toBe(true);
       for (const ring of ['outer', 'inner', 'outer']) {
-        await label(node, tenant, 'away', { ring });
-        expect(await asks(node, tenant, { device: 'away' })).toBe(ring === 'inner');
+        await label(tenant, 'away', { ring });
+        expect(await asks(tenant, { device: 'away' })).toBe(ring === 'inner');
       }
-      expect(await asks(node, tenant, { device: 'away', query: 'l.ring=inner' })).toBe(true);
-      expect(await asks(node, tenant, { device: 'away' })).toBe(true);
+      expect(await asks(tenant, { device: 'away', query: 'l.ring=inner' })).toBe(true);
+      expect(await asks(tenant, { device: 'away' })).toBe(true);
       await cluster.redis.restart();
-      expect(await asks(node, tenant, { device: 'away' })).toBe(true);
+      expect(await asks(tenant, { device: 'away' })).toBe(true);
     });
 
     it('cannot be known with both away: 503, unless those of the request suffice (§13.12)', async () => {
-      await label(node, tenant, 'dark', { ring: 'inner' });
+      await label(tenant, 'dark', { ring: 'inner' });
       await Promise.all([cluster.redis.kill(), cluster.postgres.kill()]);
-      const blind = await check(node, tenant, OLD, { device: 'dark' });
+      const blind = await tenant.check(OLD, { device: 'dark' });
       expectUnavailable(blind);
-      expectUnavailable(await check(node, tenant, OLD, { device: 'dark', query: 'l.tier=gold' }));
+      expectUnavailable(await tenant.check(OLD, { device: 'dark', query: 'l.tier=gold' }));
       for (const [ring, isOffered] of [
         ['inner', true],
         ['outer', false],
       ] as const) {
         const options = { device: `dark-${ring}`, query: `l.ring=${ring}` };
-        expect(await asks(node, tenant, options)).toBe(isOffered);
+        expect(await asks(tenant, options)).toBe(isOffered);
       }
       // A check without a device id has no stored labels, so it is answered without the stores.
-      expect(await asks(node, tenant, {})).toBe(false);
+      expect(await asks(tenant, {})).toBe(false);
     });
   });
 });

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
 import { IS_FULL } from '../support/full-run.ts';
-import { createTenant, publish } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 import {
   Connections,
   describeOnWorkers,
@@ -31,8 +31,7 @@ async function withNode(workers: number, use: (ask: Ask) => Promise<void>): Prom
   const node = await startWorkerNode(stores, { WORKERS: String(workers) });
   const connections = new Connections(CONNECTIONS);
   try {
-    const tenant = await createTenant(node);
-    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    const tenant = await createTenant(node, ['1.1.0']);
     const addresses: Readonly<Record<string, string>> = {
       u: `${node.url}/u/${tenant.app}/stable/linux/x86_64/1.0.0`,
       e: `${node.url}/e/${tenant.app}/stable/latest.yml`,

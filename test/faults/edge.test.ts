@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { asks, expectLabels, OLD, withTargeted } from '../support/device-labels.ts';
 import {
   arrives,
@@ -21,57 +21,34 @@ import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
 import type { ServingNode } from '../support/node.ts';
-import { own } from '../support/own.ts';
+import { endWithSuite, own } from '../support/own.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import type { NetworkProxy } from '../support/tcp-proxy.ts';
-import {
-  admin,
-  check,
-  createTenant,
-  devicesOf,
-  manage,
-  publish,
-  report,
-  send,
-  type Tenant,
-  untilRecorded,
-} from '../support/tenant.ts';
+import { admin, createTenant, send } from '../support/tenant.ts';
 
 const openssl = findOpenssl();
 const skipped = openssl === undefined ? ' (skipped: no openssl on this machine)' : '';
 
 describeOnBackends('an edge without its service', (backend) => {
-  let service: ServingNode;
+  const service = suiteNode(() => backend.start({ SECRET_KEY: 'a key of the tests' }));
   let token: { readonly id: string; readonly secret: string };
   let edge: ServingNode;
   let way: NetworkProxy;
 
   beforeAll(async () => {
-    service = await backend.start({ SECRET_KEY: 'a key of the tests' });
     token = await makeEdgeToken(service);
     ({ edge, way } = await startEdgeOnAWay(service, token.secret));
   });
   afterEach(() => way.heal());
-  afterAll(async () => {
-    await edge?.dispose();
-    await way?.close();
-    await service?.dispose();
-  });
+  endWithSuite(() => [edge, way]);
 
-  async function withRelease(): Promise<Tenant> {
-    const tenant = await createTenant(service);
-    await publish(service, tenant, '1.0.0');
-    return tenant;
-  }
+  const withRelease = () => createTenant(service, ['1.0.0']);
 
   async function restartKilled(): Promise<void> {
     await edge.kill();
     edge = await edge.restart();
   }
-
-  const idsOf = async (tenant: Tenant) =>
-    (await devicesOf(service, tenant)).map(({ deviceId }) => deviceId);
 
   it('offers what was offered before, after kill -9 from its disk, and is 503 else (§29.4, §29.6)', async () => {
     const [asked, loaded, unasked] = [
@@ -81,7 +58,7 @@ describeOnBackends('an edge without its service', (backend) => {
     ];
     await arrives(edge, asked, '1.0.0');
     await eventually('it has loaded a channel of which nothing was offered', async () => {
-      return (await check(edge, loaded, '1.0.0')).status === 204;
+      return (await loaded.at(edge).check('1.0.0')).status === 204;
     });
     await eventually('its disk has the index and both channels', () => {
       const names = readdirSync(join(edge.dataDir, 'edge'), { recursive: true, encoding: 'utf8' });
@@ -103,38 +80,38 @@ describeOnBackends('an edge without its service', (backend) => {
   it('decides by the labels that its devices send, and records the last ones after it (§29.7)', async () => {
     const tenant = await withTargeted(service);
     const send = (ring: string, battery: number) =>
-      asks(edge, tenant, { device: 'a', query: `l.ring=${ring}&l.battery=${battery}` });
+      asks(tenant.at(edge), { device: 'a', query: `l.ring=${ring}&l.battery=${battery}` });
     await eventually('the edge offers the release', async () => {
       // 404 at first: the edge hears of the app a moment later.
-      return (await check(edge, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+      return (await tenant.at(edge).check(OLD, { query: 'l.ring=inner' })).status === 200;
     });
     expect(await send('inner', 10)).toBe(true);
     // A device that was not known to be on record is, before its answer.
-    expect(await idsOf(tenant)).toContain('a');
+    expect(await tenant.deviceIds()).toContain('a');
     way.blackhole();
     for (let battery = 9; battery > 2; battery--) {
       const ring = battery % 2 === 0 ? 'inner' : 'outer';
       expect(await send(ring, battery)).toBe(ring === 'inner');
-      expect(await asks(edge, tenant, { device: 'a' })).toBe(ring === 'inner');
+      expect(await asks(tenant.at(edge), { device: 'a' })).toBe(ring === 'inner');
     }
     expect(await send('outer', 1)).toBe(false);
     way.heal();
-    await expectLabels(service, tenant, { ring: 'outer', battery: '1' });
-    expect(await asks(edge, tenant, { device: 'a' })).toBe(false);
+    await expectLabels(tenant, { ring: 'outer', battery: '1' });
+    expect(await asks(tenant.at(edge), { device: 'a' })).toBe(false);
   });
 
   it('keeps failures through its kill; they count after it, once for each device (§29.5)', async () => {
     const tenant = await createTenant(service);
     const ids = ['a', 'b', 'c'];
     const devices = ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
-    await report(service, tenant, devices);
-    await publish(service, tenant, '1.0.0');
+    await tenant.report(devices);
+    await tenant.publish('1.0.0');
     await arrives(edge, tenant, '1.0.0');
     way.blackhole();
     way.cut();
     const path = `/u/${tenant.app}/stable/linux/x86_64/0.9.0/failure`;
     for (const device of [...ids, ...ids]) {
-      expect((await check(edge, tenant, '0.9.0', { device })).status).toBe(200);
+      expect((await tenant.at(edge).check('0.9.0', { device })).status).toBe(200);
       const headers = { 'x-service-device': device };
       const body = { version: '1.0.0', reason: 'disk full' };
       expect((await send(edge, 'POST', path, { headers, body })).status).toBe(204);
@@ -146,29 +123,29 @@ describeOnBackends('an edge without its service', (backend) => {
     way.heal();
     const query = `app=${tenant.app}&channel=stable&version=1.0.0&knownForMinutes=0`;
     const counted = async () =>
-      (await manage(service, tenant, 'GET', `releases/health?${query}`)).body?.health;
+      (await tenant.manage('GET', `releases/health?${query}`)).body?.health;
     // One more was offered it: the device that asked whether it had arrived.
     await expect.poll(counted).toMatchObject({ failed: ids.length });
   });
 
   it('brings no device back from its journal that was erased meanwhile (§4.23)', async () => {
     const tenant = await withRelease();
-    await report(service, tenant, [{ deviceId: 'erased', version: '0.9.0', platform: 'linux' }]);
+    await tenant.report([{ deviceId: 'erased', version: '0.9.0', platform: 'linux' }]);
     await arrives(edge, tenant, '1.0.0');
     const checkAt = async (device: string) =>
-      expect((await check(edge, tenant, '0.9.0', { device })).status).toBe(200);
+      expect((await tenant.at(edge).check('0.9.0', { device })).status).toBe(200);
     way.blackhole();
     for (let index = 0; index < 5; index++) await checkAt('erased');
     const path = `devices/erased?app=${tenant.app}`;
-    expect((await manage(service, tenant, 'DELETE', path)).status).toBe(204);
+    expect((await tenant.manage('DELETE', path)).status).toBe(204);
     // As many as reach every stream of the queue, behind the check-ins of the erased device.
     const later = Array.from({ length: 100 }, (_, index) => `later-${index}`);
     for (const device of later) await checkAt(device);
     way.heal();
-    await untilRecorded(service, tenant, ...later);
-    expect(await idsOf(tenant)).not.toContain('erased');
+    await tenant.untilRecorded(...later);
+    expect(await tenant.deviceIds()).not.toContain('erased');
     await checkAt('erased');
-    await untilRecorded(service, tenant, 'erased');
+    await tenant.untilRecorded('erased');
   });
 
   it('that refuses its token says that, and since when, and stays ready (§29.2, §29.11)', async () => {

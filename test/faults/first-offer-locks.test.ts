@@ -1,7 +1,7 @@
 // Tests first offers and changes of serving that meet on two connections to PostgreSQL: who waits for whom,
 // and what the later one sees (docs/contract.md 14.4).
 
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { isFailure } from '../../src/contract/failure.ts';
 import { LockedTooLong, Unavailable } from '../../src/contract/store-fault.ts';
 import { applyServingChange } from '../../src/domain/release/serving-change.ts';
@@ -20,6 +20,7 @@ import {
 import { eventually } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { gate } from '../support/gate.ts';
+import { endWithSuite } from '../support/own.ts';
 import { settlesWithin } from '../support/settles-within.ts';
 
 const postgresUrl = inject('postgresUrl');
@@ -45,10 +46,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     await migrate(changing);
     offering = createSqlLedger(open());
   });
-  afterAll(async () => {
-    await Promise.all(opened.map((database) => database.close()));
-    await fresh?.drop();
-  });
+  endWithSuite(() => [...opened, fresh]);
 
   async function published() {
     const tenant = await createTenant(offering);

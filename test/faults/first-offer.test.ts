@@ -2,25 +2,15 @@
 // (docs/contract.md 14.2 to 14.4).
 
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectUnavailable } from '../support/expect-error.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
-import {
-  admin,
-  check,
-  control,
-  createTenant,
-  decisions,
-  publish,
-  report,
-  send,
-  type Tenant,
-  untilOffered,
-} from '../support/tenant.ts';
+import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const ROUND_TRIP_MS = 400;
 const ANNOUNCEMENT = 'sluice:announcements';
@@ -38,16 +28,7 @@ describeOnRealStores('a first offer', () => {
     network = await startProxy(cluster.postgres.port);
     near = await cluster.addNode();
   });
-  afterAll(async () => {
-    await cluster?.dispose();
-    await network?.close();
-  });
-
-  /** Returns the version that a node offers a device on 0.9.0, or the status of its answer. */
-  async function offeredBy(node: ClusterNode, tenant: Tenant): Promise<unknown> {
-    const { status, body } = await check(node, tenant, '0.9.0');
-    return status === 200 ? body?.version : status;
-  }
+  endWithSuite(() => [cluster, network]);
 
   /** Starts a node that reaches PostgreSQL through `network`. */
   function addFarNode(settings = {}): Promise<ClusterNode> {
@@ -57,17 +38,20 @@ describeOnRealStores('a first offer', () => {
   }
 
   it('in which its node is frozen does not hold up a pause (§14.4)', async () => {
-    const tenant = await createTenant(near);
-    await publish(near, tenant, '1.0.0');
+    const tenant = await createTenant(near, ['1.0.0']);
     const far = await addFarNode();
-    await untilOffered(far, tenant, '1.0.0');
+    await tenant.at(far).untilOffered('1.0.0');
     network.delay(100);
-    await publish(near, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     const { rows } = await cluster.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
     const since = rows[0]?.now;
     let isFrozen = false;
     const asking = (async () => {
-      while (!isFrozen) await check(far, tenant, '0.9.0').catch(() => undefined);
+      while (!isFrozen)
+        await tenant
+          .at(far)
+          .check('0.9.0')
+          .catch(() => undefined);
     })();
     await eventually('the node is inside its first offer', async () => {
       const { rows } = await cluster.query(
@@ -79,24 +63,23 @@ describeOnRealStores('a first offer', () => {
     process.kill(far.process.pid, 'SIGSTOP');
     isFrozen = true;
     // Answered while the node is frozen, which is what the test is about.
-    const paused = await control(near, tenant, '1.1.0', { status: 'paused' });
+    const paused = await tenant.control('1.1.0', { status: 'paused' });
     process.kill(far.process.pid, 'SIGCONT');
     network.delay(0);
     await asking;
     expect(paused.status).toBe(200);
-    await untilOffered(far, tenant, '1.0.0');
+    await tenant.at(far).untilOffered('1.0.0');
   });
 
   it('that another node has made is found over 400 ms round trips, without Redis', async () => {
-    const tenant = await createTenant(near);
-    await publish(near, tenant, '1.0.0');
+    const tenant = await createTenant(near, ['1.0.0']);
     // Without Redis, nothing but PostgreSQL tells the node what was offered.
     const far = await addFarNode({ REDIS_URL: '' });
-    await untilOffered(far, tenant, '1.0.0');
+    await tenant.at(far).untilOffered('1.0.0');
     network.delay(ROUND_TRIP_MS / 2);
-    await publish(near, tenant, '1.1.0');
-    await untilOffered(near, tenant, '1.1.0');
-    await untilOffered(far, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
+    await tenant.untilOffered('1.1.0');
+    await tenant.at(far).untilOffered('1.1.0');
     network.delay(0);
   });
 
@@ -111,25 +94,25 @@ describeOnRealStores('a first offer', () => {
 
   it('that cannot be recorded is 503 everywhere, never "nothing", and has a log line (§14.3)', async () => {
     const tenant = await createTenant(near);
-    expect((await report(near, tenant, [DEVICE])).status).toBe(200);
-    await publish(near, tenant, '1.0.0', { artifacts: [INSTALLER] });
+    expect((await tenant.report([DEVICE])).status).toBe(200);
+    await tenant.publish('1.0.0', { artifacts: [INSTALLER] });
     const unlock = await lockChannels(tenant);
     try {
-      expectUnavailable(await check(near, tenant, '0.9.0'));
+      expectUnavailable(await tenant.check('0.9.0'));
       expectUnavailable(await send(near, 'GET', `/e/${tenant.app}/stable/latest-linux.yml`));
-      expectUnavailable(await decisions(near, tenant, [DEVICE]));
+      expectUnavailable(await tenant.decisions([DEVICE]));
       // Nothing keeps the device from the release but the lock, and a dry run offers nothing.
-      const dryRun = await decisions(near, tenant, [DEVICE], { dryRun: true });
+      const dryRun = await tenant.decisions([DEVICE], { dryRun: true });
       expect(dryRun.body).toMatchObject({ updatesOffered: 1 });
       const path = `decision?app=${tenant.app}&deviceId=${DEVICE.deviceId}`;
       const explained = await admin(near, 'GET', path);
       expect(explained.body).toMatchObject({ offer: null, reason: 'first-offer-unavailable' });
       // A device that runs the release is up to date all the same.
-      expect((await check(near, tenant, '1.0.0')).status).toBe(204);
+      expect((await tenant.check('1.0.0')).status).toBe(204);
     } finally {
       await unlock();
     }
-    await untilOffered(near, tenant, '1.0.0');
+    await tenant.untilOffered('1.0.0');
     const told = logLines(near.output(), 'first offer could not be recorded');
     expect(told.filter(({ app }) => app === tenant.app)).toMatchObject([
       {
@@ -149,18 +132,16 @@ describeOnRealStores('a first offer', () => {
     'that another node has made counts while PostgreSQL is gone: %s (§14.10)',
     async (_how, prepare) => {
       const other = await cluster.addNode();
-      const tenant = await createTenant(near);
-      await publish(near, tenant, '1.0.0');
-      await publish(near, tenant, '1.1.0');
+      const tenant = await createTenant(near, ['1.0.0'], ['1.1.0']);
       // A device that runs 1.1.0 makes the other node load the channel, and is offered nothing.
-      expect((await check(other, tenant, '1.1.0')).status).toBe(204);
+      expect((await tenant.at(other).check('1.1.0')).status).toBe(204);
       prepare(other);
-      expect(await offeredBy(near, tenant)).toBe('1.1.0');
+      expect(await tenant.offered()).toBe('1.1.0');
       await cluster.postgres.kill();
       try {
         // The mark is on its way to Redis and to the other node when the first device has its answer.
         await eventually('both offer it', async () => {
-          const versions = [await offeredBy(other, tenant), await offeredBy(near, tenant)];
+          const versions = [await tenant.at(other).offered(), await tenant.offered()];
           return versions.every((version) => version === '1.1.0');
         });
       } finally {

@@ -4,27 +4,18 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { logLines } from '../support/admin-address.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
-import { own } from '../support/own.ts';
+import { endWithSuite, own } from '../support/own.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { type ReplaceableDatabase, replaceableDatabase } from '../support/replaceable-database.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
-import {
-  admin,
-  check,
-  createTenant,
-  publish,
-  send,
-  type Tenant,
-  untilOffered,
-  untilRecorded,
-} from '../support/tenant.ts';
+import { admin, createNamed, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const NOWHERE = 'postgres://postgres@127.0.0.1:1/none';
 /** Name of an app in both deployments. */
@@ -44,18 +35,14 @@ describeOnRealStores('a store of another record', () => {
       startRedis(),
     ]);
     running = await startNode({ DATABASE_URL: database.url, REDIS_URL: redis.url });
-    tenant = await createTenant(running, APP);
+    tenant = await createNamed(running, APP);
     lost = await createTenant(running);
     for (const each of [tenant, lost]) {
-      await publish(running, each, '1.0.0');
-      await untilOffered(running, each, '1.0.0');
+      await each.publish('1.0.0');
+      await each.untilOffered('1.0.0');
     }
   });
-  afterAll(async () => {
-    await running?.dispose();
-    await database?.drop();
-    await redis?.stop();
-  });
+  endWithSuite(() => [running, database, redis]);
 
   async function start(settings: NodeSettings = {}): Promise<ServingNode> {
     const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url };
@@ -64,7 +51,7 @@ describeOnRealStores('a store of another record', () => {
 
   it('an empty database is answered for by running and restarted nodes from what is known, never with 404', async () => {
     const restarted = await start();
-    await untilOffered(restarted, tenant, '1.0.0');
+    await tenant.at(restarted).untilOffered('1.0.0');
     await restarted.stop();
     await database.replace('an empty one');
 
@@ -73,11 +60,11 @@ describeOnRealStores('a store of another record', () => {
     // A pod without a disk of its own knows what Redis has.
     const nodes = [running, again, await start()];
     for (const node of nodes) {
-      await untilOffered(node, tenant, '1.0.0');
-      expect(await offered(node, tenant, { device: 'device-during' })).toBe('1.0.0');
-      await untilStatus(node, tenant, 'no-such-channel', 503);
-      await untilStatus(node, { app: 'no-such-app' }, 'stable', 503);
-      expect((await publish(node, tenant, '1.1.0')).status).toBe(503);
+      await tenant.at(node).untilOffered('1.0.0');
+      expect(await tenant.at(node).offered('0.9.0', { device: 'device-during' })).toBe('1.0.0');
+      await untilStatus(tenant.at(node), 'no-such-channel', 503);
+      await untilStatus(tenant.with({ app: 'no-such-app' }).at(node), 'stable', 503);
+      expect((await tenant.at(node).publish('1.1.0')).status).toBe(503);
       expect((await admin(node, 'POST', 'organizations', { name: 'New' })).status).toBe(503);
       await untilFigure(node, 'sluice_ledger_foreign', 1);
       expect((await send(node, 'GET', '/readyz')).status).toBe(200);
@@ -88,11 +75,11 @@ describeOnRealStores('a store of another record', () => {
     await database.restore();
     for (const node of nodes) {
       await untilFigure(node, 'sluice_ledger_foreign', 0);
-      await untilStatus(node, tenant, 'no-such-channel', 404);
+      await untilStatus(tenant.at(node), 'no-such-channel', 404);
     }
-    expect((await publish(again, tenant, '1.1.0')).status).toBe(201);
-    for (const node of nodes) await untilOffered(node, tenant, '1.1.0');
-    await untilRecorded(running, tenant, 'device-during');
+    expect((await tenant.at(again).publish('1.1.0')).status).toBe(201);
+    for (const node of nodes) await tenant.at(node).untilOffered('1.1.0');
+    await tenant.at(running).untilRecorded('device-during');
     expect(await metricsOf(running)).toContain('sluice_check_ins_total{outcome="dropped"} 0');
     // Each process tells it once a minute in each of a few words, and not with every call.
     const times = logLines(running.output(), FOREIGN).map(({ time }) => Date.parse(String(time)));
@@ -105,8 +92,8 @@ describeOnRealStores('a store of another record', () => {
         SET LOCAL session_replication_role = replica;
         DELETE FROM channels WHERE app_id = '${lost.appId}';
         DELETE FROM apps WHERE id = '${lost.appId}'; COMMIT`);
-    await untilStatus(running, lost, 'stable', 404);
-    expect(await offered(running, tenant)).toBe('1.1.0');
+    await untilStatus(lost.at(running), 'stable', 404);
+    expect(await tenant.at(running).offered()).toBe('1.1.0');
     const lines = logLines(running.output(), 'the ledger has lost channels');
     expect(lines).toMatchObject([{ level: 'error', count: 2 }]);
     expect(lines[0]?.channels).toContain(`${lost.app}/stable`);
@@ -115,8 +102,8 @@ describeOnRealStores('a store of another record', () => {
 
     // The copies on disk and in Redis are gone as well.
     running = await running.restart({ DATABASE_URL: NOWHERE });
-    await untilOffered(running, tenant, '1.1.0');
-    expect((await check(running, lost, '0.9.0')).status).toBe(503);
+    await tenant.at(running).untilOffered('1.1.0');
+    expect((await lost.at(running).check('0.9.0')).status).toBe(503);
     await running.stop();
     running = await running.restart({ DATABASE_URL: database.url });
   });
@@ -125,13 +112,13 @@ describeOnRealStores('a store of another record', () => {
     const otherDatabase = own(await migratedDatabase(inject('postgresUrl')));
     const otherRedis = own(await startRedis());
     const theirs = await start({ DATABASE_URL: otherDatabase.url, REDIS_URL: otherRedis.url });
-    const theirTenant = await createTenant(theirs, APP);
-    await publish(theirs, theirTenant, '9.0.0');
-    await untilOffered(theirs, theirTenant, '9.0.0');
+    const theirTenant = await createNamed(theirs, APP);
+    await theirTenant.publish('9.0.0');
+    await theirTenant.untilOffered('9.0.0');
 
     const way = own(await startProxy(otherRedis.port));
     const node = await start({ REDIS_URL: `redis://127.0.0.1:${way.port}` });
-    await untilOffered(node, tenant, '1.1.0');
+    await tenant.at(node).untilOffered('1.1.0');
     await untilFigure(node, 'sluice_engine_foreign', 1);
     expect(await metricsOf(node)).toContain('sluice_ledger_foreign 0');
     expect(node.output()).toContain('Redis is of another record');
@@ -141,28 +128,27 @@ describeOnRealStores('a store of another record', () => {
         { store: 'engine', message: expect.stringContaining('is of another record') },
       ]);
     // It takes nothing out of the Redis of the others.
-    await check(theirs, theirTenant, '0.9.0', { device: 'theirs' });
-    await untilRecorded(theirs, theirTenant, 'theirs');
+    await theirTenant.check('0.9.0', { device: 'theirs' });
+    await theirTenant.untilRecorded('theirs');
 
     way.moveTo(redis.port);
     await untilFigure(node, 'sluice_engine_foreign', 0);
     way.moveTo(otherRedis.port);
     await untilFigure(node, 'sluice_engine_foreign', 1);
-    await publish(running, tenant, '1.2.0');
-    await untilOffered(node, tenant, '1.2.0');
+    await tenant.at(running).publish('1.2.0');
+    await tenant.at(node).untilOffered('1.2.0');
     // With what it has on disk it knows whose it is without its database.
     await node.stop();
     const alone = own(await node.restart({ DATABASE_URL: NOWHERE }));
-    await untilOffered(alone, tenant, '1.2.0');
+    await tenant.at(alone).untilOffered('1.2.0');
     await untilFigure(alone, 'sluice_engine_foreign', 1);
   });
 });
 
 it('an embedded database that was emptied is not made anew: the start says what to do', async () => {
   const node = own(await startNode());
-  const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await untilOffered(node, tenant, '1.0.0');
+  const tenant = await createTenant(node, ['1.0.0']);
+  await tenant.untilOffered('1.0.0');
   await node.stop();
   rmSync(join(node.dataDir, 'ledger'), { recursive: true });
   await expect(node.restart()).rejects.toThrow(/DATA_DIR: .* there is no database in .*ledger/);
@@ -170,22 +156,13 @@ it('an embedded database that was emptied is not made anew: the start says what 
     rmSync(join(node.dataDir, name), { recursive: true });
   }
   const anew = own(await node.restart());
-  expect((await check(anew, tenant, '0.9.0')).status).toBe(404);
+  expect((await tenant.at(anew).check('0.9.0')).status).toBe(404);
 });
 
-async function offered(node: ServingNode, tenant: Tenant, options = {}): Promise<unknown> {
-  return (await check(node, tenant, '0.9.0', options)).body?.version;
-}
-
-function untilStatus(
-  node: ServingNode,
-  tenant: Pick<Tenant, 'app'>,
-  channel: string,
-  status: number,
-): Promise<void> {
+function untilStatus(tenant: Tenant, channel: string, status: number): Promise<void> {
   return eventually(
     `${tenant.app}/${channel} is ${status}`,
-    async () => (await check(node, tenant, '0.9.0', { channel })).status === status,
+    async () => (await tenant.check('0.9.0', { channel })).status === status,
   );
 }
 

@@ -17,16 +17,7 @@ import {
 } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { type NetworkProxy, startProxy } from '../support/tcp-proxy.ts';
-import {
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  publish,
-  report,
-  type Tenant,
-  untilOffered,
-} from '../support/tenant.ts';
+import { type Answer, createTenant, type Tenant } from '../support/tenant.ts';
 
 /** Pause between two checks of a device that waits: it may ask 120 times in a minute. */
 const ASK_INTERVAL_MS = 100;
@@ -35,31 +26,29 @@ describeOnRealStores('a fail-over to a standby that lacked the last commits', ()
   it('leaves every node at the record, with the offers that only nodes remember', async () => {
     const { primary, redis, proxy, start } = await startPair();
     const [n1, n2] = await Promise.all([start(), start()]);
-    const tenant = await createTenant(n1);
-    await publish(n1, tenant, '1.0.0');
-    await publish(n1, tenant, '1.1.0', { rollout: 50 });
+    const tenant = await createTenant(n1, ['1.0.0'], ['1.1.0', { rollout: 50 }]);
     const standby = await lagging(primary);
     // The standby has none of this: the offers, three commits, and the release that is served by then.
-    const lucky = await deviceOffered(n1, tenant, '1.1.0');
-    await publish(n1, tenant, '1.2.0');
-    await publish(n1, tenant, '1.3.0');
-    await control(n1, tenant, '1.2.0', { status: 'paused' });
-    for (const node of [n1, n2]) await untilOffered(node, tenant, '1.3.0');
+    const lucky = await deviceOffered(tenant, '1.1.0');
+    await tenant.publish('1.2.0');
+    await tenant.publish('1.3.0');
+    await tenant.control('1.2.0', { status: 'paused' });
+    for (const node of [n1, n2]) await tenant.at(node).untilOffered('1.3.0');
     const sinceMove = await failOver(primary, standby, proxy);
 
     // What is changed right after the fail-over is served at once, by the node that answered.
-    const paused = await untilAnswered(() => control(n1, tenant, '1.0.0', { status: 'paused' }));
+    const paused = await untilAnswered(() => tenant.control('1.0.0', { status: 'paused' }));
     const acceptedMs = sinceMove();
     expect(paused.status).toBe(200);
-    expect(await offered(n1, tenant, lucky)).toBe('1.1.0');
+    expect(await offered(tenant, lucky)).toBe('1.1.0');
     await untilAllOffer([n1, n2], tenant, lucky, '1.1.0');
     const rightMs = sinceMove();
     console.info(`fail-over: first change after ${acceptedMs} ms, all right after ${rightMs} ms`);
 
     // The release was offered, which only nodes and Redis knew.
-    expect((await control(n2, tenant, '1.1.0', { rollout: 10 })).status).toBe(422);
-    expect((await control(n2, tenant, '1.3.0', { status: 'paused' })).status).toBe(404);
-    expect((await publish(n2, tenant, '1.4.0')).status).toBe(201);
+    expect((await tenant.at(n2).control('1.1.0', { rollout: 10 })).status).toBe(422);
+    expect((await tenant.at(n2).control('1.3.0', { status: 'paused' })).status).toBe(404);
+    expect((await tenant.at(n2).publish('1.4.0')).status).toBe(201);
     await untilAllOffer([n1, n2], tenant, lucky, '1.4.0');
     const raised = [n1, n2].flatMap((node) =>
       logLines(node.output(), 'the ledger went back or moved'),
@@ -73,12 +62,12 @@ describeOnRealStores('a fail-over to a standby that lacked the last commits', ()
     // Neither Redis nor the disk brings the old time line back.
     await n2.stop();
     const again = own(await n2.restart());
-    expect(await offered(again, tenant, lucky)).toBe('1.4.0');
+    expect(await offered(tenant.at(again), lucky)).toBe('1.4.0');
     await again.stop();
     const alone = own(
       await again.restart({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/none' }),
     );
-    expect(await offered(alone, tenant, lucky)).toBe('1.4.0');
+    expect(await offered(tenant.at(alone), lucky)).toBe('1.4.0');
     await redis.stop();
   });
 });
@@ -93,33 +82,33 @@ describeOnRealStores('a fail-over together with another fault', () => {
     let number = 0;
     const untilServed = (version: string) =>
       untilAllOffer([n1, n2], tenant, `waiting-${++number}`, version);
-    await publish(n1, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     await untilServed('1.0.0');
 
     const standby = await lagging(primary);
-    await publish(n1, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     await untilServed('1.1.0');
     await redis.kill();
     const withoutRedis = await failOver(primary, standby, proxy);
     await untilServed('1.0.0');
     const rightMs = withoutRedis();
-    const published = await untilAnswered(() => publish(n2, tenant, '1.2.0'));
+    const published = await untilAnswered(() => tenant.at(n2).publish('1.2.0'));
     expect(published.status).toBe(201);
-    expect(await offered(n2, tenant)).toBe('1.2.0');
+    expect(await offered(tenant.at(n2))).toBe('1.2.0');
     await untilServed('1.2.0');
     await redis.restart();
 
     clock.set(3_600_000);
     const next = await lagging(standby);
-    await publish(n2, tenant, '1.3.0');
+    await tenant.at(n2).publish('1.3.0');
     await untilServed('1.3.0');
-    await reportVersion(n2, tenant, '1.3.0');
+    await reportVersion(tenant.at(n2), '1.3.0');
     const withWrongClock = await failOver(standby, next, proxy);
     await untilServed('1.2.0');
     const rightToo = withWrongClock();
     // The report of the node that is ahead is lost, or earlier: it makes none void that comes after it.
-    await untilAnswered(() => reportVersion(n1, tenant, '1.2.0'));
-    const devices = await devicesOf(n1, tenant);
+    await untilAnswered(() => reportVersion(tenant, '1.2.0'));
+    const devices = await tenant.devices();
     const device = devices.find(({ deviceId }) => deviceId === 'reported');
     expect(device).toMatchObject({ version: '1.2.0' });
     expect(Date.parse(String(device?.lastSeen))).toBeLessThan(Date.now() + 1000);
@@ -150,13 +139,9 @@ async function failOver(
   return () => Math.round(performance.now() - movedAt);
 }
 
-function reportVersion(
-  node: ServingNode,
-  tenant: Tenant,
-  version: string,
-): ReturnType<typeof report> {
+function reportVersion(tenant: Tenant, version: string): Promise<Answer> {
   const device = { deviceId: 'reported', version, platform: 'linux', arch: 'x86_64' };
-  return report(node, tenant, [device]);
+  return tenant.report([device]);
 }
 
 /** PostgreSQL behind one address that the test moves, and Redis, for nodes of their own disks. */
@@ -176,16 +161,14 @@ async function startPair() {
 }
 
 /** Returns a device in the cohort that is offered the version. */
-async function deviceOffered(node: ServingNode, tenant: Tenant, version: string): Promise<string> {
+async function deviceOffered(tenant: Tenant, version: string): Promise<string> {
   for (let number = 0; number < 100; number++) {
-    if ((await offered(node, tenant, `device-${number}`)) === version) return `device-${number}`;
+    if ((await offered(tenant, `device-${number}`)) === version) return `device-${number}`;
   }
   throw new Error(`no device is offered ${version}`);
 }
 
-async function offered(node: ServingNode, tenant: Tenant, device = 'device-1'): Promise<unknown> {
-  return (await check(node, tenant, '0.9.0', { device })).body?.version;
-}
+const offered = (tenant: Tenant, device = 'device-1') => tenant.offered('0.9.0', { device });
 
 async function untilAllOffer(
   nodes: readonly ServingNode[],
@@ -195,7 +178,7 @@ async function untilAllOffer(
 ): Promise<void> {
   for (const node of nodes) {
     await eventually(`${node.url} offers ${version}`, async () => {
-      if ((await offered(node, tenant, device)) === version) return true;
+      if ((await offered(tenant.at(node), device)) === version) return true;
       await sleep(ASK_INTERVAL_MS);
       return false;
     });
@@ -203,7 +186,7 @@ async function untilAllOffer(
 }
 
 /** Repeats a call until it is not answered with 503. */
-async function untilAnswered(call: () => ReturnType<typeof control>) {
+async function untilAnswered(call: () => Promise<Answer>) {
   let answer = await call();
   await eventually('the call is answered', async () => {
     if (answer.status === 503) answer = await call();

@@ -2,15 +2,16 @@
 // (docs/contract.md 30). That receivers which hang hold up no other is tested in
 // test/notify/delivery-driver.test.ts, and measured in test/timed/fair-notifications.test.ts.
 
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { figureOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
-import { admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const ROUNDS = IS_FULL ? 20 : 3;
 /** A lease of a dead node, a restart, and the first retries. */
@@ -43,10 +44,7 @@ describeOnRealStores('notifications', () => {
     cluster = await startCluster();
     nodes = [await cluster.addNode(SETTINGS), await cluster.addNode(SETTINGS)];
   });
-  afterAll(async () => {
-    await Promise.all((nodes ?? []).map((each) => each.dispose()));
-    await cluster?.dispose();
-  });
+  endWithSuite(() => [...(nodes ?? []), cluster]);
   afterEach(async () => {
     await Promise.all(receivers.map((receiver) => receiver.close()));
     receivers = [];
@@ -81,7 +79,7 @@ describeOnRealStores('notifications', () => {
       listening.push({ receiver, since: published.length });
       for (let index = 0; index < 4; index++) {
         const version = `1.${round}.${index}`;
-        expect((await publish(node(round), tenant, version)).status).toBe(201);
+        expect((await tenant.at(node(round)).publish(version)).status).toBe(201);
         published.push(version);
       }
       await eventually('one is on its way', () => receiver.received.length > 0, ARRIVE_MS_MAX);
@@ -102,9 +100,9 @@ describeOnRealStores('notifications', () => {
   it('arrive after Redis and PostgreSQL were away', async () => {
     tenant = await createTenant(node(0));
     const receiver = await listen(node(0), tenant);
-    await publish(node(0), tenant, '1.0.0');
+    await tenant.at(node(0)).publish('1.0.0');
     await cluster.redis.kill();
-    await publish(node(0), tenant, '1.0.1');
+    await tenant.at(node(0)).publish('1.0.1');
     await eventually('without Redis', () => arrivals(receiver).length === 2, ARRIVE_MS_MAX);
     await cluster.redis.restart();
     // The answer comes after PostgreSQL has gone: the message is sent again.
@@ -118,12 +116,12 @@ describeOnRealStores('notifications', () => {
       };
     });
     const before = await outagesMet();
-    await publish(node(1), tenant, '1.0.2');
+    await tenant.at(node(1)).publish('1.0.2');
     await away;
     const isMet = async () => (await outagesMet()).every((met, at) => met > (before[at] ?? 0));
     await eventually('both nodes meet the outage', isMet, ARRIVE_MS_MAX);
     await cluster.postgres.restart();
-    const later = async () => (await publish(node(1), tenant, '1.0.3')).status === 201;
+    const later = async () => (await tenant.at(node(1)).publish('1.0.3')).status === 201;
     await eventually('the record is back', later, ARRIVE_MS_MAX);
     const isAll = () => arrivals(receiver).length === 4;
     await eventually('all have arrived', isAll, ARRIVE_MS_MAX);

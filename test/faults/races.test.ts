@@ -13,19 +13,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { eventually, sleep } from '../support/eventually.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { keys } from '../support/redis-keys.ts';
-import {
-  type Answer,
-  ARTIFACT,
-  admin,
-  anotherKey,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  randomId,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, ARTIFACT, createTenant, randomId, type Tenant } from '../support/tenant.ts';
 
 const LANES = 4;
 /** Rounds of a lane. Lanes have channels of their own, so that their rounds run at the same time. */
@@ -77,7 +65,7 @@ describeOnRealStores('first offers race', () => {
       const goesOn = (index: number) =>
         index < ROUNDS_PER_LANE || (!isRace(tally) && index < ROUNDS_PER_LANE_MAX);
       for (let index = 0; goesOn(index); index++) {
-        if (index % ROUNDS_PER_KEY === 0) key = await anotherKey(nodes[0], tenant);
+        if (index % ROUNDS_PER_KEY === 0) key = await tenant.at(nodes[0]).anotherKey();
         await runRound(await begin(key, index), tally);
       }
     };
@@ -125,16 +113,16 @@ describeOnRealStores('first offers race', () => {
         const wide = isByLabels
           ? { rollout: 100, ...targets(['gold', 'free']) }
           : { rollout: WIDE_PCT };
-        const published = await publish(pick(nodes), tenant, version, wide);
+        const published = await tenant.at(pick(nodes)).publish(version, wide);
         expect(published.status, published.text).toBe(201);
         const { id } = (published.body as { release: { id: string } }).release;
         const narrowing = isByLabels ? targets(['gold']) : { rollout: NARROW_PCT };
         const isStillIn = (device: string) =>
           !isByLabels && cohortBucket(hashText(device), hashText(id)) < cohortThreshold(NARROW_PCT);
         return {
-          call: () => control(pick(nodes), tenant, version, narrowing),
+          call: () => tenant.at(pick(nodes)).control(version, narrowing),
           refusedAs: 422,
-          ask: (node, device) => check(node, tenant, '0.0.1', { device, query: 'l.tier=free' }),
+          ask: (node, device) => tenant.at(node).check('0.0.1', { device, query: 'l.tier=free' }),
           contradictions: (asked) =>
             asked
               .filter(({ answer }) => answer.body?.version === version)
@@ -152,15 +140,14 @@ describeOnRealStores('first offers race', () => {
       await race(async (tenant, index) => {
         const version = `1.0.${index + 1}`;
         if (index === 0) {
-          const change = { app: tenant.app, name: 'beta', follows: 'stable' };
-          expect((await admin(nodes[0], 'PATCH', 'channels', change)).status).toBe(200);
+          await tenant.at(nodes[0]).setChannel({ follows: 'stable' }, 'beta');
         }
-        const published = await publish(nodes[0], tenant, version);
+        const published = await tenant.at(nodes[0]).publish(version);
         expect(published.status, published.text).toBe(201);
         return {
-          call: () => control(nodes[0], tenant, version, { rollout: 0 }),
+          call: () => tenant.at(nodes[0]).control(version, { rollout: 0 }),
           refusedAs: 422,
-          ask: (node, device) => check(node, tenant, '0.0.1', { channel: 'beta', device }),
+          ask: (node, device) => tenant.at(node).check('0.0.1', { channel: 'beta', device }),
           contradictions: (asked) =>
             asked
               .filter(({ answer }) => answer.body?.version === version)
@@ -178,16 +165,17 @@ describeOnRealStores('first offers race', () => {
         const version = `1.0.${index + 1}`;
         const anyUrl = () => `https://downloads.example.com/${randomId()}`;
         const publishAs = async (url: string) => {
-          const published = await publish(pick(nodes), tenant, version, {
+          const published = await tenant.at(pick(nodes)).publish(version, {
             artifacts: [{ ...ARTIFACT, url }],
           });
           expect(published.status, published.text).toBe(201);
         };
         const url = anyUrl();
         await publishAs(url);
-        const ask = (node: ClusterNode, device: string) => check(node, tenant, '0.0.1', { device });
+        const ask = (node: ClusterNode, device: string) =>
+          tenant.at(node).check('0.0.1', { device });
         return {
-          call: () => withdraw(pick(nodes), tenant, version),
+          call: () => tenant.at(pick(nodes)).withdraw(version),
           refusedAs: 409,
           ask,
           async contradictions(asked) {
@@ -206,9 +194,8 @@ describeOnRealStores('first offers race', () => {
 
   it('other nodes, Redis and disks forget a withdrawn release as they follow the channel (§15)', async () => {
     const [one, other] = nodes;
-    const tenant = await createTenant(one);
-    await publish(one, tenant, '1.0.0');
-    await publish(one, tenant, '1.1.0', { notes: 'To be withdrawn', rollout: 0 });
+    const withdrawn = { notes: 'To be withdrawn', rollout: 0 };
+    const tenant = await createTenant(one, ['1.0.0'], ['1.1.0', withdrawn]);
     const redis = new Redis(cluster.redis.url);
     const { rows } = await cluster.query<{ edition: string }>(
       "SELECT edition FROM releases WHERE notes = 'To be withdrawn'",
@@ -219,15 +206,15 @@ describeOnRealStores('first offers race', () => {
       return index?.includes(String(rows[0]?.edition)) === true;
     };
     const onDisks = () => nodes.map(({ dataDir }) => isBelow(dataDir, 'To be withdrawn'));
-    for (const node of nodes) await check(node, tenant, '1.0.0');
+    for (const node of nodes) await tenant.at(node).check('1.0.0');
     await eventually('every copy has it', async () => {
       return (await inRedis()) && onDisks().every((isThere) => isThere);
     });
-    expect((await withdraw(other, tenant, '1.1.0')).status).toBe(200);
+    expect((await tenant.at(other).withdraw('1.1.0')).status).toBe(200);
     await eventually('no copy has it', async () => {
       return !(await inRedis()) && onDisks().every((isThere) => !isThere);
     });
-    expect((await check(other, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    expect(await tenant.at(other).offered()).toBe('1.0.0');
     redis.disconnect();
   });
 });
@@ -235,11 +222,6 @@ describeOnRealStores('first offers race', () => {
 /** Whether both outcomes occurred often enough. */
 function isRace({ won, refused }: Tally): boolean {
   return Math.min(won, refused) > SHARE_MIN * LANES * ROUNDS_PER_LANE;
-}
-
-function withdraw(node: ClusterNode, tenant: Tenant, version: string): Promise<Answer> {
-  const body = { app: tenant.app, channel: 'stable', version };
-  return manage(node, tenant, 'DELETE', 'releases', body);
 }
 
 /** Whether a file below a folder contains the text. */

@@ -14,17 +14,7 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
-import {
-  check,
-  control,
-  createTenant,
-  publish,
-  report,
-  send,
-  type Tenant,
-  untilOffered,
-  untilRecorded,
-} from '../support/tenant.ts';
+import { createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const READ_ONLY = 'refuses writes: it is read-only, or a standby';
 const REFUSED = `Temporarily unavailable, try again shortly: PostgreSQL ${READ_ONLY}`;
@@ -45,11 +35,11 @@ describeOnRealStores('a PostgreSQL that takes no writes', () => {
     };
     await set('on');
     await untilTold(node, 'ledger', `PostgreSQL ${READ_ONLY}: ${NOTHING_CHANGES}`);
-    await expectRefused(node, tenant);
+    await expectRefused(tenant.at(node));
     await set('off');
     await untilToldNoMore(node);
-    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
-    await untilRecorded(node, tenant, 'meanwhile');
+    expect((await tenant.at(node).publish('2.0.0')).status).toBe(201);
+    await tenant.at(node).untilRecorded('meanwhile');
   });
 
   it('because the primary was demoted, degrades a node until the address leads to a primary', async () => {
@@ -68,10 +58,10 @@ describeOnRealStores('a PostgreSQL that takes no writes', () => {
     await eventually('the metric tells it', async () => {
       return (await metricsOf(node)).includes('sluice_store_up{store="ledger"} 0');
     });
-    expect((await check(node, tenant, '0.9.0', { device: 'd' })).body?.version).toBe('1.0.0');
+    expect(await tenant.at(node).offered('0.9.0', { device: 'd' })).toBe('1.0.0');
     await standby.promote();
     await untilToldNoMore(node);
-    expect((await publish(node, tenant, '2.0.0')).status).toBe(201);
+    expect((await tenant.at(node).publish('2.0.0')).status).toBe(201);
   });
 });
 
@@ -91,12 +81,12 @@ describeOnRealStores('a Redis that takes no writes', () => {
     ] as const) {
       await refuse();
       await untilTold(node, 'engine', `Redis ${why}: ${CHECK_INS_WAIT}`);
-      const answer = await check(node, tenant, '0.9.0', { device: why.slice(0, 10) });
+      const answer = await tenant.at(node).check('0.9.0', { device: why.slice(0, 10) });
       expect(answer.body?.version).toBe('1.0.1');
-      expect((await publish(node, tenant, `0.1.${why.length}`)).status).toBe(201);
+      expect((await tenant.at(node).publish(`0.1.${why.length}`)).status).toBe(201);
       await take();
       await untilToldNoMore(node);
-      await untilRecorded(node, tenant, why.slice(0, 10));
+      await tenant.at(node).untilRecorded(why.slice(0, 10));
     }
   });
 });
@@ -105,10 +95,9 @@ describeOnRealStores('a Redis that takes no writes', () => {
 async function serve(databaseUrl: string) {
   const redis = own(await startRedis());
   const node = own(await startNode({ DATABASE_URL: databaseUrl, REDIS_URL: redis.url }));
-  const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await untilOffered(node, tenant, '1.0.0', { device: 'before' });
-  await publish(node, tenant, '1.0.1');
+  const tenant = await createTenant(node, ['1.0.0']);
+  await tenant.untilOffered('1.0.0', { device: 'before' });
+  await tenant.publish('1.0.1');
   return { node, tenant, redisUrl: redis.url };
 }
 
@@ -146,13 +135,13 @@ async function untilToldNoMore(node: ServingNode): Promise<void> {
 }
 
 /** Expects that publishers are refused with the reason, and that devices are served. */
-async function expectRefused(node: ServingNode, tenant: Tenant): Promise<void> {
+async function expectRefused(tenant: Tenant): Promise<void> {
   const refused = { status: 503, body: { error: REFUSED } };
-  expect(await publish(node, tenant, '3.0.0')).toMatchObject(refused);
-  expect(await control(node, tenant, '1.0.0', { status: 'paused' })).toMatchObject(refused);
+  expect(await tenant.publish('3.0.0')).toMatchObject(refused);
+  expect(await tenant.control('1.0.0', { status: 'paused' })).toMatchObject(refused);
   const device = { deviceId: 'd', platform: 'linux', arch: 'x86_64', version: '1.0.0' };
-  expect(await report(node, tenant, [device])).toMatchObject(refused);
+  expect(await tenant.report([device])).toMatchObject(refused);
   // The newer release was never offered, and its first offer cannot be recorded.
-  const { status, body } = await check(node, tenant, '0.9.0', { device: 'meanwhile' });
+  const { status, body } = await tenant.check('0.9.0', { device: 'meanwhile' });
   expect([status, body?.version]).toEqual([200, '1.0.0']);
 }

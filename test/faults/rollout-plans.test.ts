@@ -7,7 +7,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
 import type { ServingNode } from '../support/node.ts';
-import { admin, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const STEPS = [1, 20, 100].map((rollout) => ({ rollout, holdMinutes: 0 }));
 /** Time for the steps, each of which waits until the change before is served, and for a restart. */
@@ -27,34 +27,33 @@ type Plan = {
 
 const NAME = { channel: 'stable', version: '1.0.0' };
 
-async function planOf(node: ServingNode, tenant: Tenant): Promise<Plan> {
+async function planOf(tenant: Tenant): Promise<Plan> {
   const query = new URLSearchParams({ app: tenant.app, ...NAME });
-  const answer = await manage(node, tenant, 'GET', `releases/plan?${query}`);
+  const answer = await tenant.manage('GET', `releases/plan?${query}`);
   expect(answer.status).toBe(200);
   return answer.body?.plan as Plan;
 }
 
-async function put(node: ServingNode, tenant: Tenant, parts: object = {}): Promise<void> {
-  expect((await publish(node, tenant, '1.0.0', { rollout: 0 })).status).toBe(201);
+async function put(tenant: Tenant, parts: object = {}): Promise<void> {
+  expect((await tenant.publish('1.0.0', { rollout: 0 })).status).toBe(201);
   const body = { app: tenant.app, ...NAME, steps: STEPS, ...parts };
-  expect((await manage(node, tenant, 'PUT', 'releases/plan', body)).status).toBe(200);
+  expect((await tenant.manage('PUT', 'releases/plan', body)).status).toBe(200);
 }
 
-async function steer(node: ServingNode, tenant: Tenant, action: string): Promise<void> {
+async function steer(tenant: Tenant, action: string): Promise<void> {
   const body = { app: tenant.app, ...NAME, action };
-  expect((await manage(node, tenant, 'PATCH', 'releases/plan', body)).status).toBe(200);
+  expect((await tenant.manage('PATCH', 'releases/plan', body)).status).toBe(200);
 }
 
 /** Waits until a plan is as it should be; asks seldom, because a key may ask 300 times a minute. */
 async function untilPlan(
-  node: ServingNode,
   tenant: Tenant,
   what: string,
   check: (plan: Plan) => boolean,
 ): Promise<void> {
   const isSo = async () => {
     await sleep(POLL_INTERVAL_MS);
-    return check(await planOf(node, tenant));
+    return check(await planOf(tenant));
   };
   await eventually(what, isSo, PLAN_MS_MAX);
 }
@@ -62,14 +61,14 @@ async function untilPlan(
 /** Waits until the node has driven plans: until the first step of another one began. */
 async function untilDriven(node: ServingNode): Promise<void> {
   const marker = await createTenant(node);
-  await put(node, marker, { steps: [{ rollout: 1, holdMinutes: 60 }] });
-  await untilPlan(node, marker, 'plans are driven', ({ step }) => step === 0);
+  await put(marker, { steps: [{ rollout: 1, holdMinutes: 60 }] });
+  await untilPlan(marker, 'plans are driven', ({ step }) => step === 0);
 }
 
 /** Waits until the plan is completed, and expects each step once in the audit, in order. */
 async function expectAllSteps(node: ServingNode, tenant: Tenant): Promise<void> {
-  await untilPlan(node, tenant, 'the plan is completed', ({ status }) => status === 'completed');
-  const { id } = await planOf(node, tenant);
+  await untilPlan(tenant.at(node), 'the plan is completed', ({ status }) => status === 'completed');
+  const { id } = await planOf(tenant.at(node));
   const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
   const entries = body?.entries as { actor: string; action: string; reason: string | null }[];
   const served = entries.filter(({ action }) => action === 'release.serve').reverse();
@@ -92,9 +91,9 @@ describeOnBackends('a plan whose node is killed', (backend) => {
 
   it('begins each step once, whenever its node is killed (§27.2)', async () => {
     const tenant = await createTenant(node);
-    await put(node, tenant);
+    await put(tenant.at(node));
     for (const step of [0, 1]) {
-      await untilPlan(node, tenant, `step ${step} began`, (plan) => (plan.step ?? -1) >= step);
+      await untilPlan(tenant.at(node), `step ${step} began`, (plan) => (plan.step ?? -1) >= step);
       await restart();
     }
     await expectAllSteps(node, tenant);
@@ -103,15 +102,15 @@ describeOnBackends('a plan whose node is killed', (backend) => {
   it('is scheduled or held after the kill as it was before (§27.3)', async () => {
     const tenant = await createTenant(node);
     const startAt = new Date(Date.now() + 3_600_000).toISOString();
-    await put(node, tenant, { startAt });
+    await put(tenant.at(node), { startAt });
     await restart();
-    expect(await planOf(node, tenant)).toMatchObject({ status: 'scheduled', nextAt: startAt });
-    await steer(node, tenant, 'hold');
+    expect(await planOf(tenant.at(node))).toMatchObject({ status: 'scheduled', nextAt: startAt });
+    await steer(tenant.at(node), 'hold');
     await restart();
     await untilDriven(node);
-    expect(await planOf(node, tenant)).toMatchObject({ status: 'held', step: null });
-    await steer(node, tenant, 'resume');
-    await steer(node, tenant, 'advance');
+    expect(await planOf(tenant.at(node))).toMatchObject({ status: 'held', step: null });
+    await steer(tenant.at(node), 'resume');
+    await steer(tenant.at(node), 'advance');
     await expectAllSteps(node, tenant);
     await restart();
     await expectAllSteps(node, tenant);
@@ -122,16 +121,14 @@ describeOnBackends('a plan whose node is killed', (backend) => {
     const ids = Array.from({ length: 5 }, (_, index) => `device-${index}`);
     // Reported devices belong to no network; those of one address alone trip no guard (§27.14).
     const each = (version: string) =>
-      report(
-        node,
-        tenant,
-        ids.map((deviceId) => ({ deviceId, version, platform: 'linux', arch: 'x86_64' })),
-      );
+      tenant
+        .at(node)
+        .report(ids.map((deviceId) => ({ deviceId, version, platform: 'linux', arch: 'x86_64' })));
     await each('0.9.0');
-    await publish(node, tenant, '0.9.0');
+    await tenant.at(node).publish('0.9.0');
     const steps = [90, 100].map((rollout) => ({ rollout, holdMinutes: 60 }));
-    await put(node, tenant, { guards: TRIPPING, steps });
-    await untilPlan(node, tenant, 'the step began', ({ step }) => step === 0);
+    await put(tenant.at(node), { guards: TRIPPING, steps });
+    await untilPlan(tenant.at(node), 'the step began', ({ step }) => step === 0);
     for (const version of ['0.9.0', '1.0.0', '0.9.0']) {
       await each(version);
       // Of two check-ins in the same moment the record keeps one.
@@ -139,13 +136,13 @@ describeOnBackends('a plan whose node is killed', (backend) => {
     }
     // Guards are checked before each step, and twice a minute: they may have tripped by now.
     const advance = { app: tenant.app, ...NAME, action: 'advance' };
-    await manage(node, tenant, 'PATCH', 'releases/plan', advance);
-    await untilPlan(node, tenant, 'the guard tripped', ({ status }) => status === 'held');
-    const tripped = await planOf(node, tenant);
+    await tenant.at(node).manage('PATCH', 'releases/plan', advance);
+    await untilPlan(tenant.at(node), 'the guard tripped', ({ status }) => status === 'held');
+    const tripped = await planOf(tenant.at(node));
     expect(tripped.reason).toMatch(/^reverted: [1-5] of [1-5] devices/);
     await restart();
     await untilDriven(node);
-    expect(await planOf(node, tenant)).toEqual(tripped);
+    expect(await planOf(tenant.at(node))).toEqual(tripped);
     const { body } = await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`);
     const entries = body?.entries as { actor: string; action: string }[];
     const own = entries.filter(({ actor }) => actor === `plan:${tripped.id}`);
@@ -168,15 +165,15 @@ describeOnRealStores('a plan while a store is away', () => {
     const tenant = await createTenant(first);
     const guards = { failedPercent: 50 };
     // Nobody is there to judge by.
-    await put(first, tenant, { guards, onBlind: 'advance' });
-    await untilPlan(first, tenant, 'a step began', ({ step }) => step !== null);
+    await put(tenant, { guards, onBlind: 'advance' });
+    await untilPlan(tenant, 'a step began', ({ step }) => step !== null);
     cluster[store].pause();
     await sleep(AWAY_MS);
     cluster[store].resume();
     await first.kill();
     await eventually('the other node answers', async () => {
       await sleep(POLL_INTERVAL_MS);
-      return (await manage(second, tenant, 'GET', 'apps')).status === 200;
+      return (await tenant.at(second).manage('GET', 'apps')).status === 200;
     });
     await expectAllSteps(second, tenant);
   }

@@ -11,18 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { expectUnavailable } from '../support/expect-error.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
-import {
-  type Answer,
-  ARTIFACT,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-  untilOffered,
-} from '../support/tenant.ts';
+import { type Answer, ARTIFACT, createTenant, send, Tenant } from '../support/tenant.ts';
 
 describeOnRealStores('when a store is away', () => {
   let cluster: Cluster;
@@ -37,15 +26,14 @@ describeOnRealStores('when a store is away', () => {
   });
   afterAll(() => cluster?.dispose());
   beforeEach(async () => {
-    tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0');
+    tenant = await createTenant(node, ['1.0.0']);
     // For a second after a fault a node makes no first offer.
-    await untilOffered(node, tenant, '1.0.0');
+    await tenant.untilOffered('1.0.0');
   });
   afterEach(async () => {
     await bringBack();
     await eventually('the node publishes', async () => {
-      return (await publish(node, tenant, `9.0.${Date.now()}`)).status === 201;
+      return (await tenant.publish(`9.0.${Date.now()}`)).status === 201;
     });
   });
 
@@ -102,13 +90,13 @@ describeOnRealStores('when a store is away', () => {
     async (how) => {
       const file = { platform: 'windows', url: 'https://a.example/a.exe', sha512: 'c3Vt' };
       const both = { artifacts: [ARTIFACT, file] };
-      await publish(node, tenant, '1.1.0', both);
-      const ask = () => check(node, tenant, '0.9.0');
+      await tenant.publish('1.1.0', both);
+      const ask = () => tenant.check('0.9.0');
       const readFile = () => send(node, 'GET', `/e/${tenant.app}/stable/latest.yml`);
       await expect.poll(async () => (await ask()).body?.version).toBe('1.1.0');
       const before = await readFile();
       expect(before.text).toContain("version: '1.1.0'");
-      await publish(node, tenant, '1.2.0', both);
+      await tenant.publish('1.2.0', both);
       await lose('postgres', how);
       // 1.2.0 was never offered, and is skipped: the one below is offered, by update files too (§4.8).
       const answers = await Promise.all(Array.from({ length: 20 }, ask));
@@ -116,12 +104,12 @@ describeOnRealStores('when a store is away', () => {
       expect(answers.map(({ body }) => body?.version)).toEqual(answers.map(() => '1.1.0'));
       expect((await readFile()).text).toBe(before.text);
       // A device that runs 1.1.0 is not up to date, and there is nothing else to offer it.
-      expectUnavailable(await check(node, tenant, '1.1.0'));
-      expect((await check(node, tenant, '1.2.0')).status).toBe(204);
+      expectUnavailable(await tenant.check('1.1.0'));
+      expect((await tenant.check('1.2.0')).status).toBe(204);
       expect((await send(node, 'GET', '/readyz')).status).toBe(200);
-      expectUnavailable(await publish(node, tenant, '1.3.0'));
-      expectUnavailable(await control(node, tenant, '1.1.0', { status: 'paused' }));
-      await expectSoonUnknowable(() => check(node, { app: 'never-heard-of' }, '1.0.0'));
+      expectUnavailable(await tenant.publish('1.3.0'));
+      expectUnavailable(await tenant.control('1.1.0', { status: 'paused' }));
+      await expectSoonUnknowable(() => new Tenant(node, { app: 'never-heard-of' }).check('1.0.0'));
       expectUnavailable(await send(node, 'GET', '/e/never-heard-of/stable/latest.yml'));
       await bringBack();
       await eventually('it is offered', async () => (await ask()).body?.version === '1.2.0');
@@ -135,8 +123,8 @@ describeOnRealStores('when a store is away', () => {
     for (const path of indexesOnDisk(doomed.dataDir)) truncateSync(path, 40);
     const [restarted, late] = await Promise.all([doomed.restart(), cluster.addNode()]);
     for (const each of [restarted, late]) {
-      expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
-      expectUnavailable(await check(each, { app: 'never-heard-of' }, '1.0.0'));
+      expect(await tenant.at(each).offered()).toBe('1.0.0');
+      expectUnavailable(await new Tenant(each, { app: 'never-heard-of' }).check('1.0.0'));
     }
     expect(restarted.output()).toContain('could not be read');
     await Promise.all([restarted.dispose(), late.dispose()]);
@@ -146,16 +134,16 @@ describeOnRealStores('when a store is away', () => {
     'Redis gone (%s): checks, publishing and steering go on, and the rate limit still counts',
     async (how) => {
       await lose('redis', how);
-      expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-      expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.1.0');
-      expect((await control(node, tenant, '1.1.0', { status: 'rolled_back' })).status).toBe(200);
-      const downgrade = await check(node, tenant, '1.1.0');
+      expect((await tenant.publish('1.1.0')).status).toBe(201);
+      expect(await tenant.offered()).toBe('1.1.0');
+      expect((await tenant.control('1.1.0', { status: 'rolled_back' })).status).toBe(200);
+      const downgrade = await tenant.check('1.1.0');
       expect(downgrade.body).toMatchObject({ version: '1.0.0', allowDowngrade: true });
       // The limit counts per process meanwhile, however Redis is away.
       if (how === 'pause') return;
       const statuses = new Set<number>();
       for (let call = 0; call < 301; call++) {
-        statuses.add((await manage(node, tenant, 'GET', 'apps')).status);
+        statuses.add((await tenant.manage('GET', 'apps')).status);
       }
       expect([...statuses].sort()).toEqual([200, 429]);
     },
@@ -163,25 +151,25 @@ describeOnRealStores('when a store is away', () => {
 
   it('Redis gone, then PostgreSQL too: nodes go on, also restarted, from their disk, and by themselves when both are back', async () => {
     const doomed = await startDoomed();
-    await publish(node, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     await lose('redis', 'kill');
     await doomed.kill();
     let restarted: ServingNode = await doomed.restart();
     try {
-      expect((await publish(restarted, tenant, '1.2.0', { status: 'paused' })).status).toBe(201);
+      expect((await tenant.at(restarted).publish('1.2.0', { status: 'paused' })).status).toBe(201);
       await lose('postgres', 'kill');
       await restarted.kill();
       restarted = await restarted.restart();
       for (const each of [node, restarted]) {
         // 1.1.0 was never offered, and no store can take note that it is.
-        expect((await check(each, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+        expect(await tenant.at(each).offered()).toBe('1.0.0');
         expect((await send(each, 'GET', '/readyz')).status).toBe(200);
-        expectUnavailable(await publish(each, tenant, '1.3.0'));
+        expectUnavailable(await tenant.at(each).publish('1.3.0'));
       }
-      expectUnavailable(await check(restarted, { app: 'never-heard-of' }, '1.0.0'));
+      expectUnavailable(await new Tenant(restarted, { app: 'never-heard-of' }).check('1.0.0'));
       await bringBack();
       for (const each of [node, restarted]) {
-        await untilOffered(each, tenant, '1.1.0');
+        await tenant.at(each).untilOffered('1.1.0');
       }
     } finally {
       await restarted.dispose();
@@ -191,7 +179,7 @@ describeOnRealStores('when a store is away', () => {
   /** Starts a node that has the offer of 1.0.0 on its disk. */
   async function startDoomed(): Promise<ClusterNode> {
     const doomed = await cluster.addNode();
-    await untilOffered(doomed, tenant, '1.0.0');
+    await tenant.at(doomed).untilOffered('1.0.0');
     // A release that was offered is marked with an asterisk.
     await eventually('the offer is on disk', () =>
       indexesOnDisk(doomed.dataDir).some((path) => readFileSync(path, 'utf8').includes('*')),

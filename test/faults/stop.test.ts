@@ -14,7 +14,7 @@ import { ADMIN_TOKEN } from '../support/node.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { repeatCalls } from '../support/repeated-calls.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { check, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const CLIENT_COUNT = 16;
@@ -41,7 +41,7 @@ function serviceOf(backend: Backend) {
     }
     run = await launch(settings);
     tenant = await createTenant(run);
-    expect((await publish(run, tenant, '1.0.0')).status).toBe(201);
+    expect((await tenant.at(run).publish('1.0.0')).status).toBe(201);
   });
   beforeEach(() => startWith({}));
   afterAll(async () => {
@@ -69,12 +69,7 @@ function serviceOf(backend: Backend) {
       expect(run.stdout()).toContain('"stopped"');
       await expect(fetch(`${run.url}/healthz`)).rejects.toThrow();
     },
-    async versions(): Promise<unknown[]> {
-      const list = await manage(run, tenant, 'GET', `releases?app=${tenant.app}&per_page=100`);
-      return (list.body as { releases: { version: string }[] }).releases.map(
-        (each) => each.version,
-      );
-    },
+    versions: () => tenant.at(run).versions(`app=${tenant.app}&per_page=100`),
     /** Asks as a new device, on a connection of the agent. */
     check: (agent: Agent, version: string, method = 'GET') =>
       ask(`${run.url}/u/${tenant.app}/stable/linux/x86_64/${version}`, {
@@ -111,7 +106,7 @@ describeOnBackends('stop', (backend) => {
     expect(stopped).toHaveLength(1);
     await service.startWith({});
     expect(await service.versions()).toContain('2.0.0');
-    expect((await check(service.run(), service.tenant(), '1.0.0')).body?.version).toBe('2.0.0');
+    expect((await service.tenant().at(service.run()).check('1.0.0')).body?.version).toBe('2.0.0');
   });
 });
 

@@ -7,7 +7,7 @@ import { readReleaseEvent, readRepository } from '../../src/http/webhook/read-re
 import type { ReleaseEvent } from '../../src/publishing/receive-release.ts';
 import { giteaAsset, giteaEvent } from '../support/gitea.ts';
 import { asset, recordedPayloads, releaseEvent } from '../support/github.ts';
-import type { Json } from '../support/published.ts';
+import type { Json } from '../support/tenant.ts';
 
 const FORM = 'Application/X-WWW-Form-Urlencoded; charset=utf-8';
 

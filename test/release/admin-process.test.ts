@@ -2,16 +2,17 @@
 // device, other processes do not hold it up, and all workers serve what the console has changed.
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { realStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { FreshDatabase } from '../support/fresh-database.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { repeatCalls } from '../support/repeated-calls.ts';
-import { admin, control, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 import {
   Connections,
   describeOnWorkers,
@@ -40,15 +41,10 @@ describeOnWorkers('the admin process', () => {
     node = await startWorkerNode({ settings, drop: database.drop }, more);
     people = adminAddress(node.log());
     tenant = await createTenant(people);
-    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    expect((await tenant.at(node).publish('1.1.0')).status).toBe(201);
     connections = new Connections(32);
   });
-  afterAll(async () => {
-    connections?.close();
-    await node?.dispose();
-    await redis?.stop();
-    await database?.drop();
-  });
+  endWithSuite(() => [connections, node, redis, database]);
 
   /** Returns the distinct statuses of a check over each of the connections, which reach every worker. */
   async function statuses(): Promise<readonly number[]> {
@@ -76,7 +72,7 @@ describeOnWorkers('the admin process', () => {
         const paused = { app: tenant.app, channel: 'stable', version: '1.1.0', status: 'paused' };
         expect((await admin(people, 'PATCH', 'releases', paused)).status).toBe(200);
         expect(await statuses()).toEqual([204]);
-        const resumed = await control(node, tenant, '1.1.0', { status: 'published' });
+        const resumed = await tenant.at(node).control('1.1.0', { status: 'published' });
         expect(resumed.status).toBe(200);
         expect(await statuses()).toEqual([200]);
       }

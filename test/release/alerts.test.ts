@@ -4,15 +4,16 @@
 // it in the rule, and rules.test.yml plays the rule.
 
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { repositoryPath } from '../docs/document.ts';
 import { judgeAlert } from '../support/alert-rules.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import { check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { createTenant, send, type Tenant } from '../support/tenant.ts';
 import { describeOnWorkers, startWorkerNode, type WorkerNode } from '../support/worker-node.ts';
 
 const HAS_PROMTOOL = findPromtool() !== undefined;
@@ -48,10 +49,7 @@ describeAlerts(`alerts${SKIPPED}`, () => {
     });
     freshAt = performance.now();
   });
-  afterAll(async () => {
-    await node?.dispose();
-    await Promise.all([postgres?.stop(), redis?.stop()]);
-  });
+  endWithSuite(() => [node, postgres, redis]);
 
   /** Waits until an alert fires on what is told now; it must have been silent on what was told before. */
   async function expectAlert(alert: string, goesOn = true): Promise<void> {
@@ -69,7 +67,7 @@ describeAlerts(`alerts${SKIPPED}`, () => {
   async function failAll(version: string, failed: string): Promise<void> {
     const path = `/u/${tenant.app}/stable/darwin/aarch64/${version}/failure`;
     for (const device of DEVICES) {
-      await check(node, tenant, version, { device });
+      await tenant.check(version, { device });
       const headers = { 'x-service-device': device };
       const answer = await send(node, 'POST', path, { headers, body: { version: failed } });
       expect(answer.status, answer.text).toBe(204);
@@ -77,19 +75,19 @@ describeAlerts(`alerts${SKIPPED}`, () => {
   }
 
   it('devices cannot install a release', async () => {
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     await failAll('0.9.0', '1.0.0');
     await expectAlert('SluiceInstallsFail', false);
   });
 
   it('PostgreSQL is away, then Redis too', async () => {
-    await publish(node, tenant, '9.0.0');
-    await check(node, tenant, '8.0.0', { device: 'offered-before' });
-    await publish(node, tenant, '9.1.0');
+    await tenant.publish('9.0.0');
+    await tenant.check('8.0.0', { device: 'offered-before' });
+    await tenant.publish('9.1.0');
     await postgres.kill();
     for (let turn = 0; turn < 20; turn++) {
-      await check(node, tenant, '9.0.0', { device: `d${turn}` });
-      await publish(node, tenant, `10.0.${turn}`);
+      await tenant.check('9.0.0', { device: `d${turn}` });
+      await tenant.publish(`10.0.${turn}`);
     }
     await expectAlert('SluiceStoreDown');
     await expectAlert('SluiceFirstOffersUnavailable');

@@ -14,7 +14,7 @@ import { runOn } from '../support/run-on.ts';
 import { removeFolder, startProcess, temporaryFolder } from '../support/server-process.ts';
 import { runSluice, SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
-import { check, createTenant, publish, report, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const PASSWORD = 'hunter2';
 /** Number of devices: as many as one report may have. */
@@ -104,10 +104,10 @@ async function hasSchema(url: string): Promise<boolean> {
 /** Starts the service on PostgreSQL, expects all that it had, and stops it. */
 async function expectWhole(dataDir: string, url: string): Promise<void> {
   const node = await start({ DATA_DIR: dataDir, DATABASE_URL: url });
-  expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+  expect(await tenant.at(node).offered()).toBe('1.0.0');
   const [row] = await runOn<{ count: number }>(url, 'SELECT count(*)::int FROM devices');
   expect(row?.count).toBe(DEVICES);
-  expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+  expect((await tenant.at(node).publish('1.1.0')).status).toBe(201);
   await node.stop();
 }
 
@@ -123,12 +123,11 @@ describeOnRealStores('a move that is killed', () => {
   beforeAll(async () => {
     furnished = temporaryFolder('sluice-move-');
     const node = await startNode({ DATA_DIR: furnished });
-    tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0');
+    tenant = await createTenant(node, ['1.0.0']);
     const devices = Array.from({ length: DEVICES }, (_, index) => ({
       ...{ deviceId: `device-${index}`, version: '0.9.0', platform: 'linux', arch: 'x86_64' },
     }));
-    expect((await report(node, tenant, devices)).status).toBe(200);
+    expect((await tenant.report(devices)).status).toBe(200);
     await node.stop();
   });
   afterAll(() => removeFolder(furnished));
@@ -148,7 +147,7 @@ describeOnRealStores('a move that is killed', () => {
     const undone = await runSluice(['move', '--undo', '--to', address], { DATA_DIR: dataDir });
     expect([undone.code, undone.stderr]).toEqual([0, '']);
     const node = await start({ DATA_DIR: dataDir });
-    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.0.0');
+    expect(await tenant.at(node).offered()).toBe('1.0.0');
     await node.stop();
 
     await killAtItsEnd();

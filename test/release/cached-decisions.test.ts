@@ -16,7 +16,7 @@ import {
   startNginxCache,
 } from '../support/nginx-front.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
-import { ARTIFACT, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { ARTIFACT, createTenant, type Tenant } from '../support/tenant.ts';
 
 type Told = { readonly status: number; readonly version: string | undefined };
 
@@ -46,8 +46,8 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     node = await startNode();
     tenant = await createTenant(node);
     const artifacts = ARCHES.map((arch) => ({ ...ARTIFACT, arch }));
-    await publish(node, tenant, '1.1.0', { artifacts });
-    await publish(node, tenant, '1.2.0', { artifacts, rollout: 30 });
+    await tenant.publish('1.1.0', { artifacts });
+    await tenant.publish('1.2.0', { artifacts, rollout: 30 });
     origin = await startHastyOrigin(node.url, SCALE);
     front = await startNginxCache(origin.address);
   });
@@ -94,7 +94,7 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     for (const slice of seldom) {
       expect((await askFor(slice, 'x86_64', '1.0.1')).version).toBe('1.2.0');
     }
-    expect((await control(node, tenant, '1.2.0', { status: 'paused' })).status).toBe(200);
+    expect((await tenant.control('1.2.0', { status: 'paused' })).status).toBe(200);
     const pausedAt = performance.now();
     let lastAt = pausedAt;
     await load(SEEN_MS + WHOLE_SECOND_MS, ({ version }) => {
@@ -104,7 +104,7 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     for (const slice of seldom) {
       expect((await askFor(slice, 'x86_64', '1.0.1')).version).toBe('1.1.0');
     }
-    expect((await control(node, tenant, '1.2.0', { status: 'published' })).status).toBe(200);
+    expect((await tenant.control('1.2.0', { status: 'published' })).status).toBe(200);
     await load(SEEN_MS + WHOLE_SECOND_MS);
     expect((await askFor(0)).version).toBe('1.2.0');
   });
@@ -113,7 +113,7 @@ describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nginx or openssl)`
     await load(FRESH_MS / 2);
     await origin.goAway();
     const goneAt = performance.now();
-    expect((await control(node, tenant, '1.2.0', { status: 'paused' })).status).toBe(200);
+    expect((await tenant.control('1.2.0', { status: 'paused' })).status).toBe(200);
     while (performance.now() - goneAt < 590_000 / SCALE) {
       const replies = await Promise.all(ARCHES.map((arch) => askFor(5, arch)));
       expect(replies.map(({ status, version }) => [status, version])).toEqual(

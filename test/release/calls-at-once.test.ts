@@ -8,15 +8,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { IS_FULL } from '../support/full-run.ts';
 import { type CodeHost, enableCodeHost } from '../support/gitea.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
-import {
-  type Answer,
-  check,
-  createTenant,
-  manage,
-  send,
-  type Tenant,
-  untilOffered,
-} from '../support/tenant.ts';
+import { type Answer, createTenant, type Tenant } from '../support/tenant.ts';
 
 const RELEASES = IS_FULL ? 200 : 12;
 /** Orders in which events come: each is rotated by one. */
@@ -70,7 +62,7 @@ describeOnRealStores('calls at once on two nodes', () => {
     expect(counted.rows).toEqual([{ count: RELEASES }]);
     const newest = `1.${RELEASES - 1}.0`;
     for (const node of nodes) {
-      await untilOffered(node, tenant, newest);
+      await tenant.at(node).untilOffered(newest);
     }
   });
 
@@ -130,7 +122,7 @@ describeOnRealStores('calls at once on two nodes', () => {
 
   async function release(tenant: Tenant): Promise<{ status: string; urls: string[] }> {
     const path = `releases?app=${tenant.app}&channel=stable`;
-    const { body } = await manage(nodes[0], tenant, 'GET', path);
+    const { body } = await tenant.at(nodes[0]).manage('GET', path);
     const { releases } = body as { releases: { status: string; artifacts: { url: string }[] }[] };
     const [one] = releases;
     return {
@@ -198,10 +190,9 @@ describeOnRealStores('calls at once on two nodes', () => {
   });
 
   function publishOn(node: ClusterNode, publisher: Tenant, version: string): Promise<Answer> {
-    const headers = { authorization: `Bearer ${publisher.secret}`, 'idempotency-key': version };
     const artifacts = [{ platform: 'linux', url: 'https://downloads.example.com/a' }];
     const body = { app: publisher.app, channel: 'stable', version, artifacts };
-    return send(node, 'POST', '/api/v1/releases', { body, headers });
+    return publisher.at(node).manage('POST', 'releases', body, { 'idempotency-key': version });
   }
 
   it('with an idempotency key, on both nodes: one publishes, and both serve it when they answer (§11.18)', async () => {
@@ -211,7 +202,7 @@ describeOnRealStores('calls at once on two nodes', () => {
       const answers = await Promise.all(
         nodes.map(async (node) => {
           const answer = await publishOn(node, publisher, version);
-          const offered = await check(node, publisher, '0.9.0');
+          const offered = await publisher.at(node).check('0.9.0');
           return { answer, offered };
         }),
       );

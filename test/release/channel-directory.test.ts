@@ -13,7 +13,7 @@ import type { ServingNode } from '../support/node.ts';
 import { own } from '../support/own.ts';
 import { startStrangers } from '../support/strangers.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
-import { admin, check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, send, Tenant } from '../support/tenant.ts';
 
 /**
  * Longest time until a channel is served that lies in Redis or on disk: about a second, and room for a busy
@@ -36,11 +36,11 @@ describeOnRealStores('names of channels', () => {
     tenant = await createTenant(first);
     for (const name of CHANNELS) {
       await admin(first, 'POST', 'channels', { app: tenant.app, name });
-      await publish(first, tenant, '1.0.0', { channel: name });
-      await check(first, tenant, '0.9.0', { channel: name });
+      await tenant.publish('1.0.0', { channel: name });
+      await tenant.check('0.9.0', { channel: name });
     }
-    await publish(first, tenant, '1.0.0');
-    await check(first, tenant, '0.9.0');
+    await tenant.publish('1.0.0');
+    await tenant.check('0.9.0');
   });
   afterAll(() => cluster?.dispose());
 
@@ -63,7 +63,7 @@ describeOnRealStores('names of channels', () => {
   /** Returns the milliseconds after which a node serves a channel. */
   async function timeOfCold(node: ServingNode, channel: string, app = tenant.app) {
     const started = performance.now();
-    const answer = await check(node, { app }, '0.9.0', { channel });
+    const answer = await new Tenant(node, { app }).check('0.9.0', { channel });
     expect([answer.status, answer.body?.version]).toEqual([200, '1.0.0']);
     return performance.now() - started;
   }
@@ -71,7 +71,7 @@ describeOnRealStores('names of channels', () => {
   it('of strangers keep no channel on disk or in Redis from being served, while PostgreSQL hangs or a table is locked', async () => {
     // It has loaded `stable` alone, and gets files of channels that it did not load at the start.
     const node = await startLate();
-    await check(node, tenant, '0.9.0');
+    await tenant.at(node).check('0.9.0');
     const folder = join(node.dataDir, 'snapshots');
     await eventually('it has made its folder', () => existsSync(folder));
     cpSync(join(first.dataDir, 'snapshots'), folder, { recursive: true });
@@ -93,7 +93,7 @@ describeOnRealStores('names of channels', () => {
 
   it('a node that restarts under a flood of invented names serves all that it served before', async () => {
     const node = await startLate();
-    for (const channel of CHANNELS) await check(node, tenant, '0.9.0', { channel });
+    for (const channel of CHANNELS) await tenant.at(node).check('0.9.0', { channel });
     await node.stop();
     const restarted = own(await node.restart());
     const strangers = startStrangers(restarted, 300);
@@ -128,9 +128,9 @@ describeOnRealStores('names of channels', () => {
   async function timesOf(other: ClusterNode, created: Tenant): Promise<number> {
     const began = performance.now();
     for (const app of [created.app, created.appId]) {
-      expect((await check(first, { app }, '1.0.0')).status).toBe(204);
+      expect((await new Tenant(first, { app }).check('1.0.0')).status).toBe(204);
       await eventually('another node knows it', async () => {
-        return (await check(other, { app }, '1.0.0')).status === 204;
+        return (await new Tenant(other, { app }).check('1.0.0')).status === 204;
       });
     }
     return performance.now() - began;

@@ -10,7 +10,7 @@ import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
 import { figureOf } from '../support/metrics.ts';
 import { type NodeClock, nodeClock } from '../support/node-clock.ts';
-import { check, decisions, devicesOf, report, type Tenant } from '../support/tenant.ts';
+import type { Tenant } from '../support/tenant.ts';
 
 const HOUR_MS = 3_600_000;
 /** Figure of the seconds by which a node's clock is ahead. */
@@ -43,10 +43,10 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
       warned.set(node, warnings(node)[0]?.differenceSeconds);
     }
     tenant = await withTargeted(right);
-    expect(await asks(right, tenant, { device: 'first', query: 'l.ring=inner' })).toBe(true);
+    expect(await asks(tenant, { device: 'first', query: 'l.ring=inner' })).toBe(true);
     for (const node of [ahead, behind]) {
       await eventually('the node serves the release', async () =>
-        asks(node, tenant, { query: 'l.ring=inner' }),
+        asks(tenant.at(node), { query: 'l.ring=inner' }),
       );
     }
   });
@@ -54,13 +54,13 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
 
   /** Returns the record of a device. */
   async function recordOf(deviceId: string): Promise<Record<string, unknown> | undefined> {
-    const devices = await devicesOf(right, tenant);
+    const devices = await tenant.devices();
     return devices.find((device) => device.deviceId === deviceId);
   }
 
   async function reportVersion(node: ClusterNode, deviceId: string, version: string) {
     const device = { deviceId, version, platform: 'linux', arch: 'x86_64' };
-    expect((await report(node, tenant, [device])).status).toBe(200);
+    expect((await tenant.at(node).report([device])).status).toBe(200);
   }
 
   /** Every pair of nodes, so that the clock of either write is right, ahead or behind. */
@@ -81,11 +81,11 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
 
   it('the labels of the later report count at once on every node (§17.6)', async () => {
     for (const [first, second, name] of pairs()) {
-      await label(first, tenant, name, { ring: 'inner' });
-      expect(await asks(second, tenant, { device: name }), name).toBe(true);
-      await label(second, tenant, name, { ring: 'outer' });
+      await label(tenant.at(first), name, { ring: 'inner' });
+      expect(await asks(tenant.at(second), { device: name }), name).toBe(true);
+      await label(tenant.at(second), name, { ring: 'outer' });
       for (const node of [right, ahead, behind]) {
-        expect(await asks(node, tenant, { device: name }), name).toBe(false);
+        expect(await asks(tenant.at(node), { device: name }), name).toBe(false);
       }
       expect(await recordOf(name), name).toMatchObject({ labels: { ring: 'outer' } });
     }
@@ -94,10 +94,10 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
   it('the labels of the later check decide the next one on every node (§13.12)', async () => {
     for (const [first, second, name] of pairs()) {
       const device = `check ${name}`;
-      expect(await asks(first, tenant, { device, query: 'l.ring=inner' }), name).toBe(true);
-      expect(await asks(second, tenant, { device, query: 'l.ring=outer' }), name).toBe(false);
+      expect(await asks(tenant.at(first), { device, query: 'l.ring=inner' }), name).toBe(true);
+      expect(await asks(tenant.at(second), { device, query: 'l.ring=outer' }), name).toBe(false);
       for (const node of [right, ahead, behind]) {
-        expect(await asks(node, tenant, { device }), name).toBe(false);
+        expect(await asks(tenant.at(node), { device }), name).toBe(false);
       }
     }
   });
@@ -109,7 +109,7 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
       await reportVersion(second, device, '1.0.2');
       await reportVersion(second, device, '1.0.3');
       const wave = [{ deviceId: device, version: '1.0.4', platform: 'linux', arch: 'x86_64' }];
-      expect((await decisions(first, tenant, wave)).status).toBe(200);
+      expect((await tenant.at(first).decisions(wave)).status).toBe(200);
       const record = await recordOf(device);
       expect(record, name).toMatchObject({ version: '1.0.4' });
       expectPast(record, name);
@@ -121,10 +121,10 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
     aheadClock.set(25 * HOUR_MS);
     for (const node of [right, ahead, behind]) {
       const ids = Array.from({ length: 30 }, (_, index) => `undone ${node.url} ${index}`);
-      for (const id of ids) await check(node, tenant, OLD, { device: id });
+      for (const id of ids) await tenant.at(node).check(OLD, { device: id });
       for (const id of ids) await reportVersion(right, id, '1.5.0');
       await settled();
-      const devices = await devicesOf(right, tenant);
+      const devices = await tenant.devices();
       const versions = devices.filter(({ deviceId }) => ids.includes(String(deviceId)));
       expect(versions).toHaveLength(ids.length);
       expect(versions.map(({ version }) => version)).toEqual(ids.map(() => '1.5.0'));
@@ -135,11 +135,11 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
 
   it('the check that came last is on record, whichever nodes took them', async () => {
     for (const [first, , name] of pairs()) {
-      await check(first, tenant, '1.0.1', { device: `last ${name}` });
+      await tenant.at(first).check('1.0.1', { device: `last ${name}` });
     }
     await settled();
     for (const [, second, name] of pairs()) {
-      await check(second, tenant, '1.0.2', { device: `last ${name}` });
+      await tenant.at(second).check('1.0.2', { device: `last ${name}` });
     }
     await settled();
     for (const [, , name] of pairs()) {
@@ -150,14 +150,14 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
   });
 
   it('times in the future, which an older version has stored, heal with the next report', async () => {
-    await label(right, tenant, 'stored', { ring: 'inner' });
+    await label(tenant, 'stored', { ring: 'inner' });
     await cluster.query(
       `UPDATE devices SET last_seen = last_seen + interval '1 day',
          label_times = '{"ring": ${Date.now() + 24 * HOUR_MS}}'
        WHERE device_id = 'stored'`,
     );
-    await label(right, tenant, 'stored', { ring: 'outer' });
-    expect(await asks(ahead, tenant, { device: 'stored' })).toBe(false);
+    await label(tenant, 'stored', { ring: 'outer' });
+    expect(await asks(tenant.at(ahead), { device: 'stored' })).toBe(false);
     const record = await recordOf('stored');
     expect(record).toMatchObject({ labels: { ring: 'outer' } });
     expectPast(record, 'stored');
@@ -184,8 +184,8 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
       async () => Math.abs(await figureOf(ahead, DIFFERENCE)) < 5,
       COMPARED_MS_MAX,
     );
-    await label(ahead, tenant, 'right again', { ring: 'inner' });
-    expect(await asks(right, tenant, { device: 'right again' })).toBe(true);
+    await label(tenant.at(ahead), 'right again', { ring: 'inner' });
+    expect(await asks(tenant, { device: 'right again' })).toBe(true);
   });
 
   /**
@@ -197,7 +197,7 @@ describeOnRealStores('nodes whose clocks are wrong', () => {
     const last: string[] = [];
     for (const node of [right, ahead, behind]) {
       for (const id of oneOfEachPart(String(apps.rows[0]?.id))) {
-        await check(node, tenant, OLD, { device: id });
+        await tenant.at(node).check(OLD, { device: id });
         last.push(id);
       }
     }

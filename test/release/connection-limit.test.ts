@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { ask } from '../support/http-ask.ts';
 import { figureIn, overProcesses } from '../support/metrics.ts';
 import { startNode } from '../support/node.ts';
-import { check, createTenant, publish } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 
 /** File descriptors that the node may have open, and connections that clients try to open. */
 const DESCRIPTORS = 256;
@@ -28,9 +28,8 @@ describeOnRealStores('file descriptors', () => {
       const stores = { DATABASE_URL: cluster.databaseUrl, REDIS_URL: cluster.redis.url };
       const node = await startNode(stores, undefined, DESCRIPTORS);
       try {
-        const tenant = await createTenant(node);
-        await publish(node, tenant, '1.0.0');
-        await check(node, tenant, '0.9.0');
+        const tenant = await createTenant(node, ['1.0.0']);
+        await tenant.check('0.9.0');
         const metrics = async () =>
           overProcesses((await ask(`${node.url}/metrics`, { agent: own })).text);
         const are = async (state: 0 | 1) => {
@@ -58,7 +57,7 @@ describeOnRealStores('file descriptors', () => {
         expect(refused).toBeGreaterThan(0);
         crowd.close();
         await eventually('others are served again', async () => {
-          const answer = await check(node, tenant, '0.9.0').catch(() => undefined);
+          const answer = await tenant.check('0.9.0').catch(() => undefined);
           return answer?.status === 200;
         });
       } finally {

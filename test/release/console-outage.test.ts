@@ -1,12 +1,12 @@
 // Tests the console while the service is away: it keeps its content and says so, and goes on when the service
 // is back.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { describeInBrowser, openTab, type Tab, visit } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Furnished, furnish } from '../support/furnish.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
-import { check } from '../support/tenant.ts';
+import { endWithSuite } from '../support/own.ts';
 
 describeInBrowser('an outage at the console', (browser) => {
   let node: ServingNode;
@@ -18,10 +18,7 @@ describeInBrowser('an outage at the console', (browser) => {
     furnished = await furnish(node);
     tab = await openTab(browser(), node, { token: furnished.owner.token });
   });
-  afterAll(async () => {
-    await tab?.close();
-    await node?.dispose();
-  });
+  endWithSuite(() => [tab, node]);
 
   it('leaves what is shown in its place, and ends by itself', async () => {
     const { page } = tab;
@@ -38,7 +35,7 @@ describeInBrowser('an outage at the console', (browser) => {
     node = await node.restart();
     await live.getByText('a second').waitFor();
     await page.getByRole('alert').first().waitFor({ state: 'detached' });
-    await check(node, furnished.tenant, '1.0.0', { device: 'after-the-outage' });
+    await furnished.tenant.at(node).check('1.0.0', { device: 'after-the-outage' });
     await live.getByRole('link', { name: 'after-the-outage' }).waitFor();
     expect(await tab.complaints()).toEqual([]);
   });

@@ -25,16 +25,7 @@ import { runOn } from '../support/run-on.ts';
 import { startProcess } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
 import type { NetworkProxy } from '../support/tcp-proxy.ts';
-import {
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  publish,
-  send,
-  type Tenant,
-  untilRecorded,
-} from '../support/tenant.ts';
+import { createNamed, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const AWAY_MS = IS_FULL ? 600_000 : 4000;
 /** Time in which what an edge has answered is on its disk: promised are 100 ms on a disk that follows. */
@@ -57,8 +48,7 @@ describeOnRealStores('an edge', () => {
     database = await migratedDatabase(inject('postgresUrl'));
     ends.push(() => database.drop());
     service = await serviceOn({ DATABASE_URL: database.url });
-    tenant = await createTenant(service);
-    await publish(service, tenant, '1.0.0');
+    tenant = await createTenant(service, ['1.0.0']);
     ({ edge, way } = await startEdgeOnAWay(service));
     ends.push(
       () => way.close(),
@@ -87,7 +77,10 @@ describeOnRealStores('an edge', () => {
     const askOnce = async (): Promise<void> => {
       const device = randomUUID();
       // An edge that was killed does not answer, which is no wrong answer.
-      const answer = await check(edge, tenant, '0.9.0', { device }).catch(() => undefined);
+      const answer = await tenant
+        .at(edge)
+        .check('0.9.0', { device })
+        .catch(() => undefined);
       const told = answer?.body?.version ?? answer?.status;
       if (told === undefined) await sleep(20);
       else if (!right.includes(told)) wrong.push(told);
@@ -96,7 +89,7 @@ describeOnRealStores('an edge', () => {
     const load = repeatCalls(5, ...Array(CLIENTS).fill(askOnce));
     way.blackhole();
     way.cut();
-    await publish(service, tenant, '2.0.0');
+    await tenant.publish('2.0.0');
     await sleep(AWAY_MS / 2);
     const killedAt = performance.now();
     await edge.kill();
@@ -120,7 +113,7 @@ describeOnRealStores('an edge', () => {
   async function devicesOnRecord(): Promise<ReadonlySet<string>> {
     const devices = new Set<string>();
     for (let after = ''; ; ) {
-      const page = await devicesOf(service, tenant, `limit=${PAGE_SIZE}&after=${after}`);
+      const page = await tenant.devices(`limit=${PAGE_SIZE}&after=${after}`);
       for (const { deviceId } of page) devices.add(String(deviceId));
       if (page.length < PAGE_SIZE) return devices;
       after = String(page.at(-1)?.deviceId);
@@ -132,12 +125,12 @@ describeOnRealStores('an edge', () => {
     ends.push(() => copy.drop());
     const recovery = await serviceOn({ DATABASE_URL: copy.url });
     way.moveTo(portOf(recovery));
-    await publish(recovery, tenant, '2.5.0');
+    await tenant.at(recovery).publish('2.5.0');
     await arrives(edge, tenant, '2.5.0');
     way.moveTo(portOf(service));
-    await control(service, tenant, '2.0.0', { status: 'paused' });
+    await tenant.control('2.0.0', { status: 'paused' });
     await arrives(edge, tenant, '1.0.0');
-    await publish(service, tenant, '3.0.0');
+    await tenant.publish('3.0.0');
     await arrives(edge, tenant, '3.0.0');
     await eventually('it is ready', async () => (await readiness()).status === 200);
 
@@ -152,11 +145,11 @@ describeOnRealStores('an edge', () => {
     const other = await migratedDatabase(inject('postgresUrl'));
     ends.push(() => other.drop());
     const stranger = await serviceOn({ DATABASE_URL: other.url });
-    await publish(stranger, await createTenant(stranger, tenant.app), '9.0.0');
+    await (await createNamed(stranger, tenant.app)).publish('9.0.0');
     await copyTokens(database.url, other.url);
     way.moveTo(portOf(stranger));
     const device = randomUUID();
-    expect((await check(edge, tenant, '0.9.0', { device })).body?.version).toBe('3.0.0');
+    expect(await tenant.at(edge).offered('0.9.0', { device })).toBe('3.0.0');
     await eventually('it is not ready', async () => (await readiness()).status === 503);
     expect((await readiness()).text).toContain('is of another record');
     expect(await metricsOf(edge)).toMatch(/sluice_edge_refused_total\{reason="foreign"\} [1-9]/);
@@ -166,7 +159,7 @@ describeOnRealStores('an edge', () => {
 
     way.moveTo(portOf(service));
     await eventually('it is ready again', async () => (await readiness()).status === 200);
-    await untilRecorded(service, tenant, device);
+    await tenant.untilRecorded(device);
   });
 
   it('has a directory that is refused to another edge, and of which one of another service serves nothing (§29.3)', async () => {
@@ -182,11 +175,11 @@ describeOnRealStores('an edge', () => {
 
     way.blackhole();
     const left = randomUUID();
-    expect((await check(edge, tenant, '0.9.0', { device: left })).status).toBe(200);
+    expect((await tenant.at(edge).check('0.9.0', { device: left })).status).toBe(200);
     await edge.stop();
     const others = await serviceOn({ SECRET_KEY: 'another key of the tests' });
-    const namesake = await createTenant(others, tenant.app);
-    await publish(others, namesake, '9.0.0', { status: 'paused' });
+    const namesake = await createNamed(others, tenant.app);
+    await namesake.publish('9.0.0', { status: 'paused' });
     way.moveTo(portOf(others));
     const theirs = await startEdge(
       `http://127.0.0.1:${way.port}`,
@@ -200,7 +193,7 @@ describeOnRealStores('an edge', () => {
     await eventually('what was dropped is said', () =>
       theirs.output().includes('check-ins of apps that the upstream does not have were dropped'),
     );
-    const known = (await devicesOf(others, namesake)).map(({ deviceId }) => deviceId);
+    const known = await namesake.deviceIds();
     expect(known).not.toContain(left);
   });
 });

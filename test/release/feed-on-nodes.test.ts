@@ -6,7 +6,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { eventually } from '../support/eventually.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
 import type { ServingNode } from '../support/node.ts';
-import { type Answer, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { type Answer, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const FORMATS = ['', '/rss.xml'] as const;
 
@@ -19,8 +19,7 @@ describeOnRealStores('the release feeds on several nodes', () => {
     cluster = await startCluster();
     const settings = { PUBLIC_URL: 'https://updates.example.com/base' };
     [publisher, other] = await Promise.all([cluster.addNode(settings), cluster.addNode(settings)]);
-    tenant = await createTenant(publisher);
-    await publish(publisher, tenant, '1.0.0');
+    tenant = await createTenant(publisher, ['1.0.0']);
   });
   afterAll(() => cluster?.dispose());
 
@@ -34,7 +33,7 @@ describeOnRealStores('the release feeds on several nodes', () => {
       const tags = [first, second].map(({ headers }) => headers.get('etag'));
       expect([second.text, tags[1]]).toEqual([first.text, tags[0]]);
       const version = `1.1.${format.length}`;
-      await publish(publisher, tenant, version);
+      await tenant.publish(version);
       const changed = await feed(publisher, format);
       expect(changed.text).toContain(version);
       const isThere = async () => (await feed(other, format)).text === changed.text;

@@ -6,7 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { realStores } from '../support/backend.ts';
 import {
   type Front,
@@ -19,11 +19,12 @@ import { freePort } from '../support/free-port.ts';
 import { ask, outcomeOf, type Reply } from '../support/http-ask.ts';
 import { findNginx, findOpenssl, startNginxFront } from '../support/nginx-front.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
-import { createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 /** Answers by their status, or by the code of the error that came instead. */
 type Outcomes = Map<string, number>;
@@ -63,7 +64,7 @@ describe.skipIf(isMissing)(
       const [first, second] = addresses;
       if (first === undefined || second === undefined) throw new Error('there are two nodes');
       tenant = await createTenant({ url: `http://${first.admin}` });
-      await publish({ url: `http://${first.service}` }, tenant, '1.1.0');
+      await tenant.at({ url: `http://${first.service}` }).publish('1.1.0');
       fronts = {
         HAProxy: await startComposeFront([first, second]),
         nginx: await startNginxFront([first, second]),
@@ -74,11 +75,7 @@ describe.skipIf(isMissing)(
         });
       }
     });
-    afterAll(async () => {
-      await Promise.all(Object.values(fronts ?? {}).map((front) => front.stop()));
-      await Promise.all(nodes.map((node) => node.dispose()));
-      await Promise.all([postgres?.stop(), redis?.stop()]);
-    });
+    endWithSuite(() => [...Object.values(fronts ?? {}), ...nodes, postgres, redis]);
 
     const check = () => `/u/${tenant.app}/stable/linux/x86_64/1.0.0`;
     const device = () => ({ 'x-service-device': randomUUID() });

@@ -7,7 +7,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { probeSettings, readProbe } from '../support/event-loop-probe.ts';
 import { sleep } from '../support/eventually.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { check, control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const RELEASES = 2000;
 const NOTES_BYTES = 10 * 1024;
@@ -40,8 +40,8 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
     empty = await createTenant(first);
     await fill(huge, RELEASES);
     for (const tenant of [huge, empty]) {
-      await publish(first, tenant, '1.0.0');
-      await served(second, tenant, '1.0.0');
+      await tenant.publish('1.0.0');
+      await served(tenant.at(second), '1.0.0');
     }
   });
   afterAll(async () => {
@@ -84,8 +84,8 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
   async function publishRound(tenant: Tenant, version: string): Promise<Measured> {
     await Promise.all([first, second].map((node) => readProbe(probes, node)));
     const began = performance.now();
-    const publishing = publish(first, tenant, version);
-    await served(second, tenant, version);
+    const publishing = tenant.publish(version);
+    await served(tenant.at(second), version);
     const tookMs = performance.now() - began;
     expect((await publishing).status).toBe(201);
     const blocked = await Promise.all([first, second].map((node) => readProbe(probes, node)));
@@ -102,24 +102,19 @@ describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
       `UPDATE channels SET revision = revision + 1 WHERE app_id = '${huge.appId}'`,
     );
     const version = `1.${ROUNDS}.0`;
-    const paused = await control(first, empty, version, { status: 'paused' });
+    const paused = await empty.control(version, { status: 'paused' });
     expect(paused.status).toBe(200);
     const began = performance.now();
-    await served(second, empty, version, false);
+    await served(empty.at(second), version, false);
     const tookMs = performance.now() - began;
     expect(tookMs).toBeLessThan(POLLED_WITHIN_MS);
   });
 });
 
 /** Waits until devices are offered this version, or another one. */
-async function served(
-  node: ClusterNode,
-  tenant: Tenant,
-  version: string,
-  isWanted = true,
-): Promise<void> {
+async function served(tenant: Tenant, version: string, isWanted = true): Promise<void> {
   const deadline = performance.now() + SERVED_WITHIN_MS;
-  const isOffered = async () => (await check(node, tenant, '0.0.1')).body?.version === version;
+  const isOffered = async () => (await tenant.offered('0.0.1')) === version;
   while ((await isOffered()) !== isWanted) {
     if (performance.now() > deadline) throw new Error(`Not within ${SERVED_WITHIN_MS} ms`);
     // A short pause: checks without one would keep the node from its work.

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { describeOnRealStores, realStores } from '../support/backend.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
 import { startNode } from '../support/node.ts';
-import { check, createTenant, publish } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 
 describeOnRealStores('a node with one store of its own', () => {
   it('serves with an in-process engine beside PostgreSQL, and with the embedded record beside Redis', async () => {
@@ -14,9 +14,8 @@ describeOnRealStores('a node with one store of its own', () => {
     for (const settings of [{ DATABASE_URL: database.url }, { REDIS_URL: redisUrl }]) {
       const node = await startNode(settings);
       try {
-        const tenant = await createTenant(node);
-        expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
-        expect((await check(node, tenant, '1.0.0')).status).toBe(200);
+        const tenant = await createTenant(node, ['1.1.0']);
+        expect((await tenant.check('1.0.0')).status).toBe(200);
       } finally {
         await node.dispose();
       }

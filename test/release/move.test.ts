@@ -15,9 +15,8 @@ import { migratedDatabase } from '../support/migrated-database.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../support/node.ts';
 import { own, ownFolder } from '../support/own.ts';
 import { Person } from '../support/person.ts';
-import { auditOf } from '../support/published.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { check, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const DEVICES = Array.from({ length: 1500 }, (_, index) => ({
   ...{ deviceId: `device-${index}`, version: '0.9.0', platform: 'linux', arch: 'x86_64' },
@@ -70,37 +69,35 @@ async function moved(DATA_DIR: string, url: string, args: readonly string[] = []
 async function furnish(node: ServingNode) {
   const owner = new Person(node);
   expect((await owner.setUp('Acme')).status).toBe(201);
-  const tenant = await createTenant(node);
-  await publish(node, tenant, '1.0.0');
-  await publish(node, tenant, '2.0.0', { rollout: 0 });
+  const tenant = await createTenant(node, ['1.0.0'], ['2.0.0', { rollout: 0 }]);
   const steps = [
     { rollout: 30, holdMinutes: 60 },
     { rollout: 100, holdMinutes: 0 },
   ];
   const plan = { app: tenant.app, channel: 'stable', version: '2.0.0', steps };
-  expect((await manage(node, tenant, 'PUT', 'releases/plan', plan)).status).toBe(200);
+  expect((await tenant.manage('PUT', 'releases/plan', plan)).status).toBe(200);
   for (let first = 0; first < DEVICES.length; first += REPORTED_AT_A_TIME) {
     const devices = DEVICES.slice(first, first + REPORTED_AT_A_TIME);
-    expect((await report(node, tenant, devices)).status).toBe(200);
+    expect((await tenant.report(devices)).status).toBe(200);
   }
   const hook = await enableWebhook(node, tenant);
   await eventually('the first step of the plan begins', async () => {
-    const { steps: taken } = await planOf(node, tenant);
+    const { steps: taken } = await planOf(tenant);
     return taken[0]?.startedAt !== null;
   });
   return { owner, tenant, hook };
 }
 
-async function planOf(node: ServingNode, tenant: Tenant) {
+async function planOf(tenant: Tenant) {
   const query = `app=${tenant.app}&channel=stable&version=2.0.0`;
-  const { body } = await manage(node, tenant, 'GET', `releases/plan?${query}`);
+  const { body } = await tenant.manage('GET', `releases/plan?${query}`);
   return body?.plan as { nextAt: string; steps: readonly { startedAt: string | null }[] };
 }
 
 /** Returns what many devices are told, as texts; their checks are of versions on record. */
-function decisionsOf(node: ServingNode, tenant: Tenant): Promise<readonly string[]> {
+function decisionsOf(tenant: Tenant): Promise<readonly string[]> {
   const told = DEVICES.slice(0, ASKED).map(async ({ deviceId }) => {
-    const { status, text } = await check(node, tenant, '0.9.0', { device: deviceId });
+    const { status, text } = await tenant.check('0.9.0', { device: deviceId });
     return `${status} ${text}`;
   });
   return Promise.all(told);
@@ -112,9 +109,9 @@ describeOnRealStores('sluice move', () => {
     const DATABASE_URL = await emptyDatabase();
     let node = await start({ DATA_DIR });
     const { owner, tenant, hook } = await furnish(node);
-    const decisions = await decisionsOf(node, tenant);
+    const decisions = await decisionsOf(tenant.at(node));
     expect(new Set(decisions).size).toBe(2);
-    const [plan, audit] = [await planOf(node, tenant), await auditOf(node, tenant)];
+    const [plan, audit] = [await planOf(tenant.at(node)), await tenant.at(node).audit()];
     const stoppedAt = Date.now();
     await node.stop();
 
@@ -133,13 +130,13 @@ describeOnRealStores('sluice move', () => {
 
     node = own(await node.restart({ DATABASE_URL }));
     const here = Object.assign(owner, { node, origin: node.url });
-    expect(await decisionsOf(node, tenant)).toEqual(decisions);
+    expect(await decisionsOf(tenant.at(node))).toEqual(decisions);
     // The time of plans stood still between the stop and the start, so the next step comes later by that.
-    const { nextAt, ...planned } = await planOf(node, tenant);
+    const { nextAt, ...planned } = await planOf(tenant.at(node));
     expect({ ...planned, nextAt: plan.nextAt }).toEqual(plan);
     expect(Date.parse(nextAt)).toBeGreaterThanOrEqual(Date.parse(plan.nextAt));
     expect(Date.parse(nextAt) - Date.parse(plan.nextAt)).toBeLessThan(Date.now() - stoppedAt);
-    expect(await auditOf(node, tenant)).toEqual(audit);
+    expect(await tenant.at(node).audit()).toEqual(audit);
     // The browser is still signed in, and the password is the same.
     expect((await here.call('GET', 'session')).body?.state).toBe('signedIn');
     expect((await here.elsewhere().signIn()).status).toBe(200);
@@ -147,8 +144,8 @@ describeOnRealStores('sluice move', () => {
     expect((await deliver(node, hook, releaseEvent('v2.5.0'))).body?.outcome).toBe('created');
     const other: Hook = { ...hook, secret: 'another' };
     expect((await deliver(node, other, releaseEvent('v2.6.0'))).status).toBe(401);
-    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
-    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('3.0.0');
+    expect((await tenant.at(node).publish('3.0.0')).status).toBe(201);
+    expect(await tenant.at(node).offered()).toBe('3.0.0');
     expect(node.output()).not.toContain('went back or moved');
 
     const undo = await move(DATA_DIR, ['--undo', '--force'], { DATABASE_URL });

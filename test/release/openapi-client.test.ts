@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOwnNode } from '../support/backend.ts';
 import type { ServingNode } from '../support/node.ts';
-import { createTenant, report, send, type Tenant } from '../support/tenant.ts';
+import { createTenant, send, type Tenant } from '../support/tenant.ts';
 
 type Outcome = { readonly step: string; readonly status: number; readonly data: unknown };
 
@@ -71,7 +71,7 @@ describe('a client generated from the OpenAPI document', () => {
     node = await startOwnNode();
     tenant = await createTenant(node);
     const device = { deviceId: 'kiosk-1', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
-    await report(node, tenant, [device]);
+    await tenant.report([device]);
     folder = mkdtempSync(join(tmpdir(), 'sluice-client-'));
     symlinkSync(MODULES, join(folder, 'node_modules'));
     const { text } = await send(node, 'GET', '/api/v1/openapi.json');

@@ -13,7 +13,7 @@ import { findPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgboun
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
-import { check, control, createTenant, devicesOf, publish } from '../support/tenant.ts';
+import { createTenant } from '../support/tenant.ts';
 
 /** Promised time until every node serves the ledger's state, in milliseconds. */
 const PROMISE_MS = 5000;
@@ -82,19 +82,19 @@ describe.skipIf(!isPossible)(title, () => {
         await eventually(`${version} is offered`, async () => {
           // Each time another device, because one may ask 120 times in a minute.
           const device = `waiting-${++asked}`;
-          return (await check(node, tenant, '0.9.0', { device })).body?.version === version;
+          return (await tenant.at(node).offered('0.9.0', { device })) === version;
         });
       }
     };
-    expect((await publish(one, tenant, '1.0.0')).status).toBe(201);
-    expect((await publish(other, tenant, '1.1.0', { rollout: 50 })).status).toBe(201);
+    expect((await tenant.publish('1.0.0')).status).toBe(201);
+    expect((await tenant.at(other).publish('1.1.0', { rollout: 50 })).status).toBe(201);
     await untilOffered('1.1.0');
     // It was offered, which the other node must know.
-    expect((await control(other, tenant, '1.1.0', { rollout: 10 })).status).toBe(422);
-    expect((await control(one, tenant, '1.1.0', { status: 'paused' })).status).toBe(200);
+    expect((await tenant.at(other).control('1.1.0', { rollout: 10 })).status).toBe(422);
+    expect((await tenant.control('1.1.0', { status: 'paused' })).status).toBe(200);
     await untilOffered('1.0.0');
     await eventually('devices of both are on record', async () => {
-      return (await devicesOf(one, tenant)).length > 1;
+      return (await tenant.devices()).length > 1;
     });
     const pools = await bouncer.show('SHOW POOLS');
     expect(pools.map(({ pool_mode }) => pool_mode)).toContain('transaction');
@@ -106,7 +106,7 @@ describe.skipIf(!isPossible)(title, () => {
     const standby = own(await postgres.startStandby());
     await standby.catchUp();
     await standby.stopFollowing();
-    await publish(one, tenant, '1.2.0');
+    await tenant.publish('1.2.0');
     await untilOffered('1.2.0');
     await standby.promote();
     const movedAt = performance.now();
@@ -115,7 +115,7 @@ describe.skipIf(!isPossible)(title, () => {
     const rightMs = Math.round(performance.now() - movedAt);
     console.info(`fail-over behind PgBouncer: all right after ${rightMs} ms`);
     expect(rightMs).toBeLessThan(PROMISE_MS);
-    expect((await publish(other, tenant, '1.3.0')).status).toBe(201);
+    expect((await tenant.at(other).publish('1.3.0')).status).toBe(201);
     await untilOffered('1.3.0');
     const raised = nodes.filter((node) => node.output().includes('the ledger went back or moved'));
     expect(raised).toHaveLength(1);

@@ -1,21 +1,15 @@
 // Tests two regions: one PostgreSQL, and a Redis of its own in each (docs/contract.md 15.2 and 13.12). What
 // is announced in one region is not heard in the other, which finds it in the ledger.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { asks, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import type { ServingNode } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
-import {
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  publish,
-  type Tenant,
-} from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 /** Promise between regions, and under any single fault. */
 const ARRIVES_MS_MAX = 5000;
@@ -33,14 +27,7 @@ describeOnRealStores('two regions', () => {
     west = await cluster.addNode();
     east = await cluster.addNode({ REDIS_URL: eastRedis.url });
   });
-  afterAll(async () => {
-    await cluster?.dispose();
-    await eastRedis?.stop();
-  });
-
-  async function offeredBy(node: ServingNode, tenant: Tenant, version: string): Promise<unknown> {
-    return (await check(node, tenant, version)).body?.version;
-  }
+  endWithSuite(() => [cluster, eastRedis]);
 
   function arrives(what: string, isThere: () => Promise<boolean>): Promise<void> {
     const ask = async () => {
@@ -54,12 +41,10 @@ describeOnRealStores('two regions', () => {
 
   /** An app with 1.0.0 and 1.1.0 on stable, which both regions serve. */
   async function withBoth(): Promise<Tenant> {
-    const tenant = await createTenant(west);
-    await publish(west, tenant, '1.0.0');
-    await publish(west, tenant, '1.1.0');
+    const tenant = await createTenant(west, ['1.0.0'], ['1.1.0']);
     for (const node of [west, east]) {
       await arrives('it serves the app', async () => {
-        return (await offeredBy(node, tenant, '0.9.0')) === '1.1.0';
+        return (await tenant.at(node).offered()) === '1.1.0';
       });
     }
     return tenant;
@@ -69,13 +54,13 @@ describeOnRealStores('two regions', () => {
   async function steer(tenant: Tenant, from: ServingNode, to: ServingNode): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const status = round % 2 === 0 ? 'paused' : 'published';
-      expect((await control(from, tenant, '1.1.0', { status })).status).toBe(200);
+      expect((await tenant.at(from).control('1.1.0', { status })).status).toBe(200);
       const expected = round % 2 === 0 ? '1.0.0' : '1.1.0';
       await arrives(`${status} arrives`, async () => {
-        return (await offeredBy(to, tenant, '0.9.0')) === expected;
+        return (await tenant.at(to).offered()) === expected;
       });
     }
-    await control(from, tenant, '1.1.0', { status: 'published' });
+    await tenant.at(from).control('1.1.0', { status: 'published' });
   }
 
   describe('changes', () => {
@@ -94,16 +79,15 @@ describeOnRealStores('two regions', () => {
     });
 
     it('cannot narrow what the other region has offered (§14.4)', async () => {
-      const tenant = await createTenant(west);
-      await publish(west, tenant, '1.0.0', { rollout: 50 });
+      const tenant = await createTenant(west, ['1.0.0', { rollout: 50 }]);
       const offers = async (node: ServingNode, device: string) =>
-        (await check(node, tenant, '0.9.0', { device })).status === 200;
+        (await tenant.at(node).check('0.9.0', { device })).status === 200;
       const devices = Array.from({ length: 40 }, (_, at) => `device-${at}`);
       await arrives('the app is known', async () => {
-        return (await check(east, tenant, '0.9.0')).status === 204;
+        return (await tenant.at(east).check('0.9.0')).status === 204;
       });
       await Promise.all(devices.map((device) => offers(east, device)));
-      expect((await control(west, tenant, '1.0.0', { rollout: 10 })).status).toBe(422);
+      expect((await tenant.control('1.0.0', { rollout: 10 })).status).toBe(422);
     });
   });
 
@@ -111,16 +95,16 @@ describeOnRealStores('two regions', () => {
     it('of a report decide in the other region within 5 s, over older ones there (§13.12)', async () => {
       const tenant = await withTargeted(west);
       await arrives('the app is known', async () => {
-        return (await check(east, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+        return (await tenant.at(east).check(OLD, { query: 'l.ring=inner' })).status === 200;
       });
       for (const [ring, isOffered] of [
         ['outer', false],
         ['inner', true],
         ['outer', false],
       ] as const) {
-        await label(west, tenant, 'reported', { ring });
+        await label(tenant, 'reported', { ring });
         await arrives(`${ring} decides`, async () => {
-          return (await asks(east, tenant, { device: 'reported' })) === isOffered;
+          return (await asks(tenant.at(east), { device: 'reported' })) === isOffered;
         });
       }
     });
@@ -128,20 +112,20 @@ describeOnRealStores('two regions', () => {
     it('of a check decide in the other region within 5 s (§13.12)', async () => {
       const tenant = await withTargeted(west);
       await arrives('the app is known', async () => {
-        return (await check(east, tenant, OLD, { query: 'l.ring=inner' })).status === 200;
+        return (await tenant.at(east).check(OLD, { query: 'l.ring=inner' })).status === 200;
       });
-      expect(await asks(east, tenant, { device: 'moves' })).toBe(false);
-      expect(await asks(west, tenant, { device: 'moves', query: 'l.ring=inner' })).toBe(true);
-      await arrives('inner decides', () => asks(east, tenant, { device: 'moves' }));
+      expect(await asks(tenant.at(east), { device: 'moves' })).toBe(false);
+      expect(await asks(tenant, { device: 'moves', query: 'l.ring=inner' })).toBe(true);
+      await arrives('inner decides', () => asks(tenant.at(east), { device: 'moves' }));
     });
   });
 
   it('have one fleet: check-ins of both are recorded', async () => {
     const tenant = await withBoth();
-    await check(west, tenant, '1.0.0', { device: 'in-the-west' });
-    await check(east, tenant, '1.0.0', { device: 'in-the-east' });
+    await tenant.check('1.0.0', { device: 'in-the-west' });
+    await tenant.at(east).check('1.0.0', { device: 'in-the-east' });
     await arrives('both are on record', async () => {
-      const ids = (await devicesOf(west, tenant)).map(({ deviceId }) => deviceId);
+      const ids = await tenant.deviceIds();
       return ids.includes('in-the-west') && ids.includes('in-the-east');
     });
   });
@@ -149,7 +133,7 @@ describeOnRealStores('two regions', () => {
   it('count the requests of a device each for itself (§19.3)', async () => {
     const tenant = await withBoth();
     const ask = async (node: ServingNode) =>
-      (await check(node, tenant, '1.1.0', { device: 'busy' })).status;
+      (await tenant.at(node).check('1.1.0', { device: 'busy' })).status;
     for (let request = 0; request < 120; request++) expect(await ask(west)).toBe(204);
     expect(await ask(west)).toBe(429);
     expect(await ask(east)).toBe(204);

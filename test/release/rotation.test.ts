@@ -15,15 +15,7 @@ import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import {
-  check,
-  createTenant,
-  publish,
-  randomId,
-  send,
-  type Tenant,
-  untilOffered,
-} from '../support/tenant.ts';
+import { createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
 import {
   describeOnWorkers,
   freshStores,
@@ -99,7 +91,7 @@ describeOnWorkers('secrets and addresses in files', () => {
     ]);
     consoles = [adminAddress(nodes[0].log()), nodes[1]];
     tenant = await createTenant(consoles[1] ?? nodes[1]);
-    expect((await publish(nodes[0], tenant, '1.0.0')).status).toBe(201);
+    expect((await tenant.at(nodes[0]).publish('1.0.0')).status).toBe(201);
     hook = await enableWebhook(nodes[1], tenant);
     // The helpers above know one token, which is too short to be one of several.
     put('ADMIN_TOKEN', TOKEN);
@@ -130,7 +122,7 @@ describeOnWorkers('secrets and addresses in files', () => {
     let publisher = tenant;
     const running = repeatCalls(
       PAUSE_MS,
-      noting('check', (turn) => check(at(nodes, turn), tenant, '0.9.0', { device: `d${turn}` })),
+      noting('check', (turn) => tenant.at(at(nodes, turn)).check('0.9.0', { device: `d${turn}` })),
       noting('console', (turn) => operator(at(consoles, turn), 'GET', `audit?org=${tenant.org}`)),
       noting('delivery', (turn) => {
         const assets = [asset('notes-linux-amd64')];
@@ -141,10 +133,10 @@ describeOnWorkers('secrets and addresses in files', () => {
         if (turn % 50 === 0) {
           const named = { org: tenant.org, name: randomId() };
           const { body } = await operator(nodes[1], 'POST', 'keys', named);
-          publisher = { ...tenant, secret: String(body?.secret) };
+          publisher = tenant.with({ secret: String(body?.secret) });
         }
         releases += 1;
-        return publish(at(nodes, turn), publisher, `1.1.${releases}`, { channel: 'beta' });
+        return publisher.at(at(nodes, turn)).publish(`1.1.${releases}`, { channel: 'beta' });
       }),
     );
     return {
@@ -272,9 +264,9 @@ describeOnWorkers('secrets and addresses in files', () => {
       nodes.map((node) => told(node, 'found a change whose announcement was lost'));
     const lostBefore = lost();
     const key = await operator(nodes[1], 'POST', 'keys', { org: tenant.org, name: 'last' });
-    const publisher = { ...tenant, secret: String(key.body?.secret) };
-    expect((await publish(nodes[0], publisher, '9.0.0')).status).toBe(201);
-    await untilOffered(nodes[1], tenant, '9.0.0');
+    const publisher = tenant.with({ secret: String(key.body?.secret) });
+    expect((await publisher.at(nodes[0]).publish('9.0.0')).status).toBe(201);
+    await tenant.at(nodes[1]).untilOffered('9.0.0');
     expect(lost()).toEqual(lostBefore);
   });
 

@@ -5,17 +5,17 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
-import { own, ownFolder } from '../support/own.ts';
+import { endWithSuite, own, ownFolder } from '../support/own.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import { createTenant, manage, publish, send } from '../support/tenant.ts';
+import { createTenant, send } from '../support/tenant.ts';
 import { startWorkerNode } from '../support/worker-node.ts';
 
 const TABLESPACE_MB = 64;
@@ -38,9 +38,7 @@ describeOnRealStores('a store that cannot be used', () => {
     [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
     await sql('CREATE ROLE sluice LOGIN');
   });
-  afterAll(async () => {
-    await Promise.all([postgres?.stop(), redis?.stop()]);
-  });
+  endWithSuite(() => [postgres, redis]);
 
   async function sql(...texts: string[]): Promise<void> {
     const client = new pg.Client({ connectionString: postgres.url });
@@ -67,8 +65,7 @@ describeOnRealStores('a store that cannot be used', () => {
       ...{ REDIS_PREFIX: database, SECRET_KEY: 'a key of the tests' },
     };
     const node = own(await startWorkerNode({ settings, drop: async () => undefined }));
-    const tenant = await createTenant(node);
-    expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
+    const tenant = await createTenant(node, ['1.0.0']);
     return { node, tenant, settings };
   }
 
@@ -83,7 +80,7 @@ describeOnRealStores('a store that cannot be used', () => {
     let ready = '';
     let refused = '';
     await eventually('the fault is told', async () => {
-      const answer = await publish(node, tenant, '2.0.0');
+      const answer = await tenant.at(node).publish('2.0.0');
       if (answer.status !== 503) return false;
       refused = (answer.body as { error: string }).error;
       const { body } = await send(node, 'GET', '/readyz');
@@ -173,7 +170,7 @@ describeOnRealStores('a store that cannot be used', () => {
     await eventually('the disk is full', async () => {
       version += 1;
       const notes = 'x'.repeat(200_000) + version;
-      const { status } = await manage(served.node, served.tenant, 'POST', 'releases', {
+      const { status } = await served.tenant.at(served.node).manage('POST', 'releases', {
         ...{ app: served.tenant.app, channel: 'stable', version: `1.0.${version}`, artifacts: [] },
         notes: [...notes]
           .map((_, at) => String.fromCharCode(97 + ((at * at + version * at) % 26)))
@@ -194,7 +191,7 @@ describeOnRealStores('a store that cannot be used', () => {
       status: 'ready',
       degraded: [{ store: 'ledger', message: `${words}: ${CHANGED}` }],
     });
-    expect((await manage(served.node, served.tenant, 'GET', 'apps')).status).toBe(200);
+    expect((await served.tenant.at(served.node).manage('GET', 'apps')).status).toBe(200);
     const line = served.node.log().find(({ msg }) => msg === 'store refuses writes');
     expect(line).toMatchObject({ store: 'ledger', reason: words });
     rmSync(join(disk, 'filler'));

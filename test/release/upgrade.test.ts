@@ -15,17 +15,7 @@ import { type NodeSettings, type ServingNode, startNode } from '../support/node.
 import { own, ownFolder } from '../support/own.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { repeatCalls } from '../support/repeated-calls.ts';
-import {
-  anotherKey,
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 /** The version before, as CHANGELOG.md has it. */
 const BEFORE = { version: '0.2.0', commit: '359fcc632b7ae641faa20a4678b071c1714b209a' };
@@ -58,25 +48,25 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
     const [dataDir, copy] = [join(folder, 'data'), join(folder, 'copy')];
     let node = await startBefore({ DATA_DIR: dataDir });
     const tenant = await furnish(node);
-    const expected = await answersOf(node, tenant);
+    const expected = await answersOf(tenant.at(node));
     await node.stop();
     cpSync(dataDir, copy, { recursive: true });
 
     node = await startOn({ DATA_DIR: dataDir });
-    expect(await answersOf(node, tenant)).toEqual(expected);
-    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
-    const stopped = await manage(node, tenant, 'POST', 'stop', { app: tenant.app });
+    expect(await answersOf(tenant.at(node))).toEqual(expected);
+    expect((await tenant.at(node).publish('3.0.0')).status).toBe(201);
+    const stopped = await tenant.at(node).manage('POST', 'stop', { app: tenant.app });
     expect(stopped.status).toBe(200);
     await node.stop();
     node = await startBefore({ DATA_DIR: dataDir });
-    await expectToServeAlone(node, tenant);
+    await expectToServeAlone(tenant.at(node));
     await node.stop();
 
     rmSync(dataDir, { recursive: true });
     cpSync(copy, dataDir, { recursive: true });
     node = await startBefore({ DATA_DIR: dataDir });
-    expect(await answersOf(node, tenant)).toEqual(expected);
-    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
+    expect(await answersOf(tenant.at(node))).toEqual(expected);
+    expect((await tenant.at(node).publish('3.0.0')).status).toBe(201);
   });
 
   describeOnRealStores('node by node', () => {
@@ -86,15 +76,15 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       let first = await startBefore(settings);
       let second = await startBefore(settings);
       const tenant = await furnish(first);
-      const expected = await answersOf(first, tenant);
+      const expected = await answersOf(tenant.at(first));
       const dump = join(folder, 'sluice.dump');
       await runPostgres('pg_dump', ['--format=custom', `--file=${dump}`, stores.url]);
 
-      const load = startLoad(second, await anotherKey(second, tenant), expected);
+      const load = startLoad(second, await tenant.at(second).anotherKey(), expected);
       await eventually('there is load', async () => load.published.length > 0);
       await first.stop();
       first = await startOn({ ...settings, DATA_DIR: first.dataDir });
-      expect(await answersOf(first, tenant)).toEqual(expected);
+      expect(await answersOf(tenant.at(first))).toEqual(expected);
       await eventually('both versions write', async () => load.published.length > 10);
       load.goTo(first);
       await second.stop();
@@ -105,21 +95,21 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
       console.info(`${load.checks} checks and ${published.length} publishes during the upgrade`);
       expect(load.faults).toEqual([]);
       for (const node of [first, second]) {
-        expect(await answersOf(node, tenant)).toEqual(expected);
+        expect(await answersOf(tenant.at(node))).toEqual(expected);
         const beta = `releases?app=${tenant.app}&channel=beta`;
-        const { body } = await manage(node, tenant, 'GET', beta);
+        const { body } = await tenant.at(node).manage('GET', beta);
         expect(body).toMatchObject({ total: published.length });
       }
 
       const older = await startBefore(settings);
-      await expectToServeAlone(older, tenant);
+      await expectToServeAlone(tenant.at(older));
       const unknowing = startBefore({ DATABASE_URL: stores.url });
       await expect(unknowing).rejects.toThrow(/start the newer version again/);
       await Promise.all([first, second, older].map((node) => node.stop()));
       await stores.restore(dump);
       const back = await startBefore(settings);
-      expect(await answersOf(back, tenant)).toEqual(expected);
-      expect((await publish(back, tenant, '3.0.0')).status).toBe(201);
+      expect(await answersOf(tenant.at(back))).toEqual(expected);
+      expect((await tenant.at(back).publish('3.0.0')).status).toBe(201);
     });
   });
 
@@ -142,9 +132,9 @@ describe.skipIf(!hasCommit)(`the upgrade from ${BEFORE.version}${missing}`, () =
 });
 
 /** Expects an older node on the newer schema to tell devices what it knows, and publishers 503. */
-async function expectToServeAlone(node: ServingNode, tenant: Tenant): Promise<void> {
-  await eventually('it serves', async () => (await check(node, tenant, '1.0.0')).status < 300);
-  expect((await publish(node, tenant, '4.0.0')).status).toBe(503);
+async function expectToServeAlone(tenant: Tenant): Promise<void> {
+  await eventually('it serves', async () => (await tenant.check('1.0.0')).status < 300);
+  expect((await tenant.publish('4.0.0')).status).toBe(503);
 }
 
 /** Makes an app with devices on record, releases of each kind, and a rollout that half of the devices get. */
@@ -155,26 +145,26 @@ async function furnish(node: ServingNode): Promise<Tenant> {
     ...{ deviceId, version: '1.0.0', platform: 'linux', arch: 'x86_64' },
     ...(index < 10 ? { labels } : {}),
   }));
-  expect((await report(node, tenant, devices)).status).toBe(200);
+  expect((await tenant.report(devices)).status).toBe(200);
   for (const [version, more] of [
     ['1.1.0', {}],
     ['1.2.0', { rollout: 50 }],
     ['1.3.0', { targets: { matchLabels: { ring: ['inner'] } } }],
     ['1.4.0', {}],
   ] as const) {
-    expect((await publish(node, tenant, version, more)).status, version).toBe(201);
+    expect((await tenant.publish(version, more)).status, version).toBe(201);
   }
-  expect((await control(node, tenant, '1.4.0', { status: 'paused' })).status).toBe(200);
+  expect((await tenant.control('1.4.0', { status: 'paused' })).status).toBe(200);
   return tenant;
 }
 
 /** What each device is told, and the numbers of the record. */
-async function answersOf(node: ServingNode, tenant: Tenant): Promise<unknown> {
+async function answersOf(tenant: Tenant): Promise<unknown> {
   const versions = await Promise.all(
-    DEVICES.map(async (device) => (await check(node, tenant, '1.0.0', { device })).body?.version),
+    DEVICES.map(async (device) => await tenant.offered('1.0.0', { device })),
   );
-  const releases = await manage(node, tenant, 'GET', `releases?app=${tenant.app}&channel=stable`);
-  return { versions, devices: (await devicesOf(node, tenant)).length, releases: releases.body };
+  const releases = await tenant.manage('GET', `releases?app=${tenant.app}&channel=stable`);
+  return { versions, devices: (await tenant.devices()).length, releases: releases.body };
 }
 
 /** Devices that ask and a publisher that publishes, one call after the other each, at one node at a time. */
@@ -196,7 +186,7 @@ function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
   };
   const asking = repeatCalls(0, async (turn) => {
     const device = DEVICES[turn % DEVICES.length] ?? '';
-    const { status, body } = await check(target, tenant, '1.0.0', { device });
+    const { status, body } = await tenant.at(target).check('1.0.0', { device });
     load.checks += 1;
     if (status !== 200 || body?.version !== versions[turn % DEVICES.length]) {
       load.faults.push(`${device}: ${status} ${body?.version}`);
@@ -205,7 +195,7 @@ function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
   // A key may make 300 calls in a minute.
   const publishing = repeatCalls(250, async (turn) => {
     const version = `2.${turn + 1}.0`;
-    const { status, text } = await publish(target, tenant, version, { channel: 'beta' });
+    const { status, text } = await tenant.at(target).publish(version, { channel: 'beta' });
     if (status === 201) load.published.push(version);
     else load.faults.push(`publish ${version}: ${status} ${text}`);
   });

@@ -3,14 +3,13 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { figureOf } from '../support/metrics.ts';
-import type { ServingNode } from '../support/node.ts';
 import { beginDialogue, requestHead } from '../support/raw-exchange.ts';
-import { createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { suiteTenant } from '../support/service-suite.ts';
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 25 * MIB;
@@ -23,15 +22,12 @@ const UNSIGNED = `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`;
 const PATIENCE_MS = 60_000;
 
 describeOnBackends('webhook body limit', (backend) => {
-  let node: ServingNode;
-  let tenant: Tenant;
+  const node = suiteNode(() => backend.start({ SECRET_KEY: 'a key of the test' }));
+  const tenant = suiteTenant(node);
   let hook: Hook;
   beforeAll(async () => {
-    node = await backend.start({ SECRET_KEY: 'a key of the test' });
-    tenant = await createTenant(node);
     hook = await enableWebhook(node, tenant);
   });
-  afterAll(() => node?.dispose());
 
   const residentBytes = () => figureOf(node, 'process_resident_memory_bytes');
   const headOf = (bytes: number) =>
@@ -77,7 +73,7 @@ describeOnBackends('webhook body limit', (backend) => {
       await eventually('somebody is refused', () => refused() > 0, PATIENCE_MS);
       for (let number = 0; number < 5; number++) {
         const version = `${count}.${number}.0`;
-        const { status } = await publish(node, tenant, version, { notes: 'x'.repeat(200_000) });
+        const { status } = await tenant.publish(version, { notes: 'x'.repeat(200_000) });
         expect(status).toBe(201);
       }
       await eventually('most are refused', () => refused() >= refusals, PATIENCE_MS);

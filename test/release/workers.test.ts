@@ -4,14 +4,15 @@
 
 import { request } from 'node:http';
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { outcomeOf, replyTo } from '../support/http-ask.ts';
 import { figureOf } from '../support/metrics.ts';
+import { endWithSuite } from '../support/own.ts';
 import { repeatCalls } from '../support/repeated-calls.ts';
 import { runOn } from '../support/run-on.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
-import { ARTIFACT, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { ARTIFACT, createTenant, type Tenant } from '../support/tenant.ts';
 import {
   Connections,
   describeOnWorkers,
@@ -34,15 +35,10 @@ describeOnWorkers('workers on one port', () => {
   beforeAll(async () => {
     stores = await freshStores();
     await start();
-    tenant = await createTenant(node);
-    expect((await publish(node, tenant, '1.1.0')).status).toBe(201);
+    tenant = await createTenant(node, ['1.1.0']);
     await untilAllOffer();
   });
-  afterAll(async () => {
-    connections?.close();
-    await node?.dispose();
-    await stores?.drop();
-  });
+  endWithSuite(() => [connections, node, stores]);
 
   async function start(): Promise<void> {
     await node?.dispose();

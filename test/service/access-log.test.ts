@@ -1,25 +1,21 @@
 // Tests the access log (docs/operating/settings.md): a line for each request on every surface, without what
 // is secret. That there is none unless it is asked for is in settings.test.ts.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { logLines } from '../support/admin-address.ts';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
-import type { ServingNode } from '../support/node.ts';
-import { createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { suiteTenant } from '../support/service-suite.ts';
+import { send } from '../support/tenant.ts';
 
 type Line = Record<string, unknown>;
 
 describeOnBackends('the access log', (backend) => {
-  let node: ServingNode;
-  let tenant: Tenant;
-
-  beforeAll(async () => {
-    node = await backend.start({ ACCESS_LOG: 'on', SECRET_KEY: 'a key of the tests' });
-    tenant = await createTenant(node);
-  });
-  afterAll(() => node?.dispose());
+  const node = suiteNode(() =>
+    backend.start({ ACCESS_LOG: 'on', SECRET_KEY: 'a key of the tests' }),
+  );
+  const tenant = suiteTenant(node);
 
   /** Makes a request and returns the lines that it adds for a path. */
   async function linesOf(path: string, make: () => Promise<unknown>): Promise<Line[]> {
@@ -51,8 +47,7 @@ describeOnBackends('the access log', (backend) => {
   });
 
   it('has a line for what devices and code hosts ask, for health, and for what nobody serves', async () => {
-    const published = () => publish(node, tenant, '1.0.0');
-    expect(await linesOf('/api/v1/releases', published)).toHaveLength(1);
+    expect(await linesOf('/api/v1/releases', () => tenant.publish('1.0.0'))).toHaveLength(1);
     const hook = await enableWebhook(node, tenant);
     const route = '/u/:appRef/:channel/:platform/:arch/:version';
     const { app } = tenant;

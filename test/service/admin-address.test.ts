@@ -10,7 +10,7 @@ import { metricsOf, scrape } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { ARTIFACT, admin, check, createTenant, publish, send } from '../support/tenant.ts';
+import { ARTIFACT, admin, createTenant, send } from '../support/tenant.ts';
 
 type Addressed = { readonly url: string };
 
@@ -66,9 +66,8 @@ describeOnBackends('an admin address', (backend) => {
     const path = new URL(url).pathname;
     const statuses = [node, console].map(async (each) => (await send(each, 'POST', path)).status);
     expect(await Promise.all(statuses)).toEqual([401, 404]);
-    const change = { app: tenant.app, name: 'stable', approvals: 'one' };
-    expect((await admin(console, 'PATCH', 'channels', change)).status).toBe(200);
-    const { status, body } = await publish(node, tenant, '1.0.0');
+    await tenant.at(console).setChannel({ approvals: 'one' });
+    const { status, body } = await tenant.at(node).publish('1.0.0');
     const approval = body?.approval as { readonly url?: string } | undefined;
     expect(status).toBe(202);
     expect(approval?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/approvals\//);
@@ -83,17 +82,17 @@ describeOnBackends('an admin address', (backend) => {
     };
     const offered = 'sluice_checks_total{reason="offered"}';
     const before = await sample(offered);
-    expect((await check(node, tenant, '1.0.0')).status).toBe(204);
+    expect((await tenant.at(node).check('1.0.0')).status).toBe(204);
     for (const version of ['1.1.0', '1.2.0', '1.3.0', '1.4.0']) {
       const release = { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT] };
       expect((await admin(console, 'POST', 'releases', release)).status).toBe(201);
-      expect((await check(node, tenant, '1.0.0')).body?.version).toBe(version);
+      expect(await tenant.at(node).offered('1.0.0')).toBe(version);
     }
     expect(await sample(offered)).toBe(before + 4);
     await send(console, 'POST', '/metrics');
     expect(await sample('sluice_requests_total{status="405"}')).toBeGreaterThan(0);
     // An unknown name is remembered for a while, until its creation is heard of.
-    const next = async () => (await check(node, tenant, '1.0.0', { channel: 'next' })).status;
+    const next = async () => (await tenant.at(node).check('1.0.0', { channel: 'next' })).status;
     expect(await next()).toBe(404);
     const channel = { app: tenant.app, name: 'next' };
     expect((await admin(console, 'POST', 'channels', channel)).status).toBe(201);

@@ -4,22 +4,11 @@
 // those on record as much is kept as DEVICE_HISTORY says, as up to date as DEVICE_FRESHNESS_SECONDS says
 // (test/store/ledger/device-keeping-contract.ts).
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
-import type { ServingNode } from '../support/node.ts';
-import {
-  admin,
-  check,
-  createTenant,
-  devicesOf,
-  publish,
-  randomId,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, randomId, send, Tenant } from '../support/tenant.ts';
 
 const PER_ADDRESS = 40;
 const PER_APP = 60;
@@ -31,16 +20,14 @@ const SETTLED_MS_MAX = 60_000;
 const TEST_TIMEOUT_MS = 3 * SETTLED_MS_MAX;
 
 describeOnBackends('admission of new devices', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start({
+  const node = suiteNode(() =>
+    backend.start({
       NEW_DEVICES_PER_ADDRESS_PER_MINUTE: String(PER_ADDRESS),
       NEW_DEVICES_PER_APP_PER_MINUTE: String(PER_APP),
       DEVICE_HISTORY: '2',
       DEVICE_FRESHNESS_SECONDS: String(FRESHNESS_MS / 1000),
-    });
-  });
-  afterAll(() => node?.dispose());
+    }),
+  );
 
   /** Checks of devices, each from the address that `addressOf` gives; all must have this status. */
   async function askAll(
@@ -65,7 +52,7 @@ describeOnBackends('admission of new devices', (backend) => {
     const prefix = randomId();
     return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   };
-  const rowsOf = async (tenant: Tenant) => (await devicesOf(node, tenant)).length;
+  const rowsOf = async (tenant: Tenant) => (await tenant.devices()).length;
 
   /** Number of check-ins that were refused since the node was started. */
   async function countUnadmitted(): Promise<number> {
@@ -99,7 +86,7 @@ describeOnBackends('admission of new devices', (backend) => {
     const { app } = await createTenant(node);
     const read = async () => (await admin(node, 'GET', `device?app=${app}&deviceId=d`)).body ?? {};
     for (const version of ['1.0.0', '1.1.0', '1.2.0', '1.3.0']) {
-      await check(node, { app }, version, { device: 'd' });
+      await new Tenant(node, { app }).check(version, { device: 'd' });
       await eventually('it is recorded', async () => (await read()).version === version);
     }
     const { history, lastSeen } = await read();
@@ -107,7 +94,7 @@ describeOnBackends('admission of new devices', (backend) => {
     expect(history).toHaveLength(2);
     // The service goes by a stopwatch, so no clock that a test moves shortens the ten seconds.
     await sleep(FRESHNESS_MS + 100);
-    await check(node, { app }, '1.3.0', { device: 'd' });
+    await new Tenant(node, { app }).check('1.3.0', { device: 'd' });
     await eventually('it is written again', async () => {
       return String((await read()).lastSeen) > String(lastSeen);
     });
@@ -118,20 +105,19 @@ describeOnBackends('admission of new devices', (backend) => {
     async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['beta'] } };
-      expect((await publish(node, tenant, '2.0.0', { targets })).status).toBe(201);
+      expect((await tenant.publish('2.0.0', { targets })).status).toBe(201);
       const known = invented(2 * PER_ADDRESS);
       const reported = known.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
-      expect((await report(node, tenant, reported)).status).toBe(200);
+      expect((await tenant.report(reported)).status).toBe(200);
       expect(await rowsOf(tenant)).toBe(known.length);
-      const other = await createTenant(node);
-      expect((await publish(node, other, '2.0.0', { targets })).status).toBe(201);
+      const other = await createTenant(node, ['2.0.0', { targets }]);
       const asking = { query: '?l.ring=beta', status: 200 };
       await expectBounded(other, PER_ADDRESS, () => '10.1.2.3', asking);
-      const labels = (await devicesOf(node, other)).map((each) => each.labels);
+      const labels = (await other.devices()).map((each) => each.labels);
       expect(labels).toEqual(labels.map(() => ({ ring: 'beta' })));
       await askAll(tenant, known, () => '10.1.2.3');
       const areRecorded = async () =>
-        (await devicesOf(node, tenant, 'version=1.0.0&limit=1000')).length === known.length;
+        (await tenant.devices('version=1.0.0&limit=1000')).length === known.length;
       await eventually('each device on record is recorded', areRecorded, SETTLED_MS_MAX);
       // A private address that meets the bound is named in a warning.
       const warning = node

@@ -2,54 +2,37 @@
 // its devices are answered as before (docs/contract.md 11.23). What is under way meanwhile is tested in
 // test/store/ledger/app-on-postgres.test.ts.
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
-import { auditOf, releasesOf } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, testTenant } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ARTIFACT, admin } from '../support/tenant.ts';
 
 const ARCHIVED = 'This app is archived: it takes no releases and no channels';
 
 serviceSuite('an archived app', (node) => {
-  let tenant: Tenant;
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = testTenant(node);
 
   const change = (body: object) => admin(node, 'PATCH', 'apps', { app: tenant.app, ...body });
-  const audit = () => auditOf(node, tenant, 'action=app.update');
 
   it('takes no release in any way, and no channel; a repeated call gets its first answer', async () => {
-    await publish(node, tenant, '1.0.0', { channel: 'beta' });
+    await tenant.publish('1.0.0', { channel: 'beta' });
     const hook = await enableWebhook(node, tenant);
     const release = { app: tenant.app, channel: 'stable', version: '2.0.0', artifacts: [ARTIFACT] };
-    const repeated = {
-      body: { ...release, version: '1.9.0' },
-      headers: { authorization: `Bearer ${tenant.secret}`, 'idempotency-key': 'build-17' },
-    };
-    const first = await send(node, 'POST', '/api/v1/releases', repeated);
+    const body = { ...release, version: '1.9.0' };
+    const repeat = () => tenant.manage('POST', 'releases', body, { 'idempotency-key': 'build-17' });
+    const first = await repeat();
     expect((await change({ archived: true })).body).toMatchObject({
       ref: tenant.app,
       archivedAt: expect.any(String),
     });
     const promotion = { app: tenant.app, version: '1.0.0', from: 'beta', to: 'stable' };
     for (const refused of [
-      await manage(node, tenant, 'POST', 'releases', release),
-      await manage(node, tenant, 'POST', 'releases?dryRun=true', release),
-      await manage(node, tenant, 'POST', 'releases/promote', promotion),
+      await tenant.manage('POST', 'releases', release),
+      await tenant.manage('POST', 'releases?dryRun=true', release),
+      await tenant.manage('POST', 'releases/promote', promotion),
       await admin(node, 'POST', 'releases', release),
       await admin(node, 'POST', 'releases/rehearse', release),
       await admin(node, 'POST', 'releases/promote', promotion),
@@ -59,17 +42,17 @@ serviceSuite('an archived app', (node) => {
     }
     const delivered = await deliver(node, hook, releaseEvent('v3.0.0'));
     expect([delivered.status, delivered.text]).toEqual([200, expect.stringContaining(ARCHIVED)]);
-    const again = await send(node, 'POST', '/api/v1/releases', repeated);
+    const again = await repeat();
     expect([again.status, again.body]).toEqual([201, first.body]);
-    const versions = (await releasesOf(node, tenant)).map(({ version }) => version);
+    const versions = await tenant.versions();
     expect(versions).toEqual(['1.9.0', '1.0.0']);
   });
 
   it('answers devices, updaters, feeds and downloads as before, and its releases are steered, withdrawn, completed and called back', async () => {
     const url = 'https://downloads.example.com/app.AppImage';
     const artifacts = [{ ...ARTIFACT, url, sha512: 'x', size: 1234 }];
-    await publish(node, tenant, '1.0.0', { artifacts });
-    await publish(node, tenant, '3.0.0', { status: 'paused' });
+    await tenant.publish('1.0.0', { artifacts });
+    await tenant.publish('3.0.0', { status: 'paused' });
     const hook = await enableWebhook(node, tenant);
     const announce = (action: string, assets: object[]) =>
       deliver(node, hook, releaseEvent('v2.0.0', { assets }, action));
@@ -89,18 +72,17 @@ serviceSuite('an archived app', (node) => {
     await change({ archived: true, name: 'Notes of old' });
     expect(await answers()).toEqual(before);
 
-    const offered = async () => (await check(node, tenant, '0.9.0')).body?.version;
-    expect((await control(node, tenant, '1.0.0', { status: 'paused' })).status).toBe(200);
-    expect(await offered()).toBeUndefined();
+    expect((await tenant.control('1.0.0', { status: 'paused' })).status).toBe(200);
+    expect(await tenant.offered()).toBeNull();
     const completed = await announce('edited', [asset('notes-linux-amd64')]);
     expect(completed.body).toMatchObject({ outcome: 'duplicate', release: { version: '2.0.0' } });
-    expect(await offered()).toBe('2.0.0');
+    expect(await tenant.offered()).toBe('2.0.0');
     const calledBack = await announce('deleted', []);
     expect(calledBack.body?.reason).toContain('it is paused on stable');
-    expect((await control(node, tenant, '1.0.0', { status: 'published' })).status).toBe(200);
-    expect(await offered()).toBe('1.0.0');
+    expect((await tenant.control('1.0.0', { status: 'published' })).status).toBe(200);
+    expect(await tenant.offered()).toBe('1.0.0');
     const named = { app: tenant.app, channel: 'stable', version: '3.0.0' };
-    expect((await manage(node, tenant, 'DELETE', 'releases', named)).status).toBe(200);
+    expect((await tenant.manage('DELETE', 'releases', named)).status).toBe(200);
   });
 
   it('is brought back, and each step is audited once; the command line renames, archives and restores', async () => {
@@ -108,14 +90,14 @@ serviceSuite('an archived app', (node) => {
     await change({ archived: true });
     await change({ archived: false, name: 'Notes' });
     await change({ name: 'Notes' });
-    expect((await publish(node, tenant, '1.0.0')).status).toBe(201);
+    expect((await tenant.publish('1.0.0')).status).toBe(201);
     const listed = await admin(node, 'GET', `apps?org=${tenant.org}`);
     expect(listed.body?.apps).toMatchObject([{ name: 'Notes', archivedAt: null }]);
     const env = { SLUICE_URL: node.url, ADMIN_TOKEN };
     for (const words of [['rename', '--name', 'Pocket notes'], ['archive'], ['restore']]) {
       expect((await runSluiceHere(['app', ...words, '--app', tenant.app], env)).code).toBe(0);
     }
-    expect(await audit()).toMatchObject([
+    expect(await tenant.audit('action=app.update')).toMatchObject([
       { subject: tenant.app, before: { archived: true }, after: { archived: false } },
       { after: { archived: true } },
       { after: { name: 'Pocket notes' } },
@@ -134,6 +116,6 @@ serviceSuite('an archived app', (node) => {
     ] as const) {
       expectError(await change(body), 400, expect.stringMatching(error));
     }
-    expect(await audit()).toEqual([]);
+    expect(await tenant.audit('action=app.update')).toEqual([]);
   });
 });

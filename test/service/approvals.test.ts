@@ -7,20 +7,8 @@
 import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { member, type Person } from '../support/person.ts';
-import { auditOf, type Json, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, admin, createTenant, type Json, type Tenant } from '../support/tenant.ts';
 
 const STEPS = [10, 60].map((rollout) => ({ rollout, holdMinutes: 60 }));
 
@@ -30,8 +18,7 @@ serviceSuite('approvals', (node) => {
 
   /** A tenant with 1.0.0 at 10 % on a protected `stable`, and the person who approves. */
   async function furnish(): Promise<{ tenant: Tenant; approver: Person }> {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    const tenant = await createTenant(node, ['1.0.0', { rollout: 10 }]);
     expectStatus(await setChannel(tenant, { approvals: 'one' }), 200);
     return { tenant, approver: await member(node, tenant.org, 'publisher') };
   }
@@ -39,11 +26,11 @@ serviceSuite('approvals', (node) => {
   const approvalOf = ({ body }: Answer) => (body?.approval ?? {}) as Json;
   const decide = (person: Person, id: unknown, how = 'approve', body: Json = {}) =>
     person.call('POST', `approvals/${id}/${how}`, body);
-  const read = (tenant: Tenant, id: unknown) => manage(node, tenant, 'GET', `approvals/${id}`);
+  const read = (tenant: Tenant, id: unknown) => tenant.manage('GET', `approvals/${id}`);
   const listed = async (tenant: Tenant) =>
-    (await manage(node, tenant, 'GET', 'approvals')).body?.approvals;
+    (await tenant.manage('GET', 'approvals')).body?.approvals;
   const releases = (tenant: Tenant, query = 'channel=stable') =>
-    releasesOf(node, tenant, `app=${tenant.app}&${query}`);
+    tenant.releases(`app=${tenant.app}&${query}`);
 
   function expectStatus(answer: Answer, status: number): void {
     expect(answer.status, answer.text).toBe(status);
@@ -66,8 +53,8 @@ serviceSuite('approvals', (node) => {
     const { tenant, approver } = await furnish();
     // On 1.0.0, so that it has no offer whether or not it is among the 10 % of that release.
     const device = { deviceId: 'one', version: '1.0.0', platform: 'linux', arch: 'x86_64' };
-    await report(node, tenant, [device]);
-    const asked = await publish(node, tenant, '2.0.0', { notes: 'New.', rollout: 100 });
+    await tenant.report([device]);
+    const asked = await tenant.publish('2.0.0', { notes: 'New.', rollout: 100 });
     const id = expectWaiting(asked, {
       request: {
         ...{ operation: 'publishRelease', app: tenant.app, channel: 'stable', version: '2.0.0' },
@@ -78,17 +65,17 @@ serviceSuite('approvals', (node) => {
       url: expect.stringMatching(/^https?:.*\/console\/approvals\/apv_/),
     });
     expect(await releases(tenant, 'version=2.0.0')).toEqual([]);
-    expect((await check(node, tenant, '0.1.0')).body?.version).not.toBe('2.0.0');
+    expect(await tenant.offered('0.1.0')).not.toBe('2.0.0');
     expect(await read(tenant, id)).toMatchObject({ status: 200, body: asked.body });
     const decided = await decide(approver, id, 'approve', { reason: 'looks good' });
-    expect((await check(node, tenant, '0.1.0')).body).toMatchObject({ version: '2.0.0' });
+    expect((await tenant.check('0.1.0')).body).toMatchObject({ version: '2.0.0' });
     expect(approvalOf(decided)).toMatchObject({
       ...{ id, status: 'approved', decidedBy: `account:${approver.email}` },
       decidedAt: expect.any(String),
       result: { release: { version: '2.0.0', rolloutPct: 100, status: 'published' } },
     });
     // By its subject: tokens of edges that serve all are in the audit of every organization.
-    const entries = await auditOf(node, tenant, `limit=3&subject=${tenant.app}`);
+    const entries = await tenant.audit(`limit=3&subject=${tenant.app}`);
     expect(entries.map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
       ['approval.approve', `account:${approver.email}`, 'looks good'],
       ['release.publish', `account:${approver.email}`, null],
@@ -101,10 +88,9 @@ serviceSuite('approvals', (node) => {
     const { tenant, approver } = await furnish();
     const owner = await member(node, tenant.org, 'owner');
     const { app } = tenant;
-    await publish(node, tenant, '3.0.0', { channel: 'beta' });
+    await tenant.publish('3.0.0', { channel: 'beta' });
     const named = { app, channel: 'stable', version: '1.0.0' };
-    const call = (method: string, path: string, body: Json) =>
-      manage(node, tenant, method, path, body);
+    const call = (method: string, path: string, body: Json) => tenant.manage(method, path, body);
     const raise = { ...named, rollout: 11 };
     expectWaiting(await call('PATCH', 'releases', raise));
     expectWaiting(await owner.call('PATCH', 'releases', raise));
@@ -149,16 +135,16 @@ serviceSuite('approvals', (node) => {
     const { tenant } = await furnish();
     const { app } = tenant;
     const owner = await member(node, tenant.org, 'owner');
-    expectStatus(await publish(node, tenant, '2.0.0', { rollout: 0 }), 201);
-    expectStatus(await publish(node, tenant, '2.1.0', { status: 'paused' }), 201);
-    expectStatus(await publish(node, tenant, '2.0.0', { channel: 'beta' }), 201);
-    expectStatus(await control(node, tenant, '1.0.0', { rollout: 5 }), 200);
+    expectStatus(await tenant.publish('2.0.0', { rollout: 0 }), 201);
+    expectStatus(await tenant.publish('2.1.0', { status: 'paused' }), 201);
+    expectStatus(await tenant.publish('2.0.0', { channel: 'beta' }), 201);
+    expectStatus(await tenant.control('1.0.0', { rollout: 5 }), 200);
     for (const status of ['paused', 'deprecated', 'rolled_back']) {
-      expectStatus(await control(node, tenant, '1.0.0', { status }), 200);
+      expectStatus(await tenant.control('1.0.0', { status }), 200);
     }
     const withdrawn = { app, channel: 'stable', version: '2.1.0' };
-    expectStatus(await manage(node, tenant, 'DELETE', 'releases', withdrawn), 200);
-    expectStatus(await manage(node, tenant, 'POST', 'stop', { app }), 200);
+    expectStatus(await tenant.manage('DELETE', 'releases', withdrawn), 200);
+    expectStatus(await tenant.manage('POST', 'stop', { app }), 200);
     for (const archived of [true, false]) {
       expectStatus(await owner.call('PATCH', 'apps', { app, archived }), 200);
     }
@@ -167,11 +153,11 @@ serviceSuite('approvals', (node) => {
 
   it('the order of refusal stands before a request (§33.1)', async () => {
     const { tenant } = await furnish();
-    expectStatus(await publish(node, tenant, '1.0.0'), 409);
-    expectStatus(await publish(node, tenant, 'x'), 400);
-    expectError(await control(node, tenant, '9.9.9', { rollout: 50 }), 404, 'Unknown release');
-    await control(node, tenant, '1.0.0', { status: 'rolled_back' });
-    expectStatus(await control(node, tenant, '1.0.0', { status: 'published' }), 409);
+    expectStatus(await tenant.publish('1.0.0'), 409);
+    expectStatus(await tenant.publish('x'), 400);
+    expectError(await tenant.control('9.9.9', { rollout: 50 }), 404, 'Unknown release');
+    await tenant.control('1.0.0', { status: 'rolled_back' });
+    expectStatus(await tenant.control('1.0.0', { status: 'published' }), 409);
     expect(await listed(tenant)).toEqual([]);
   });
 
@@ -217,8 +203,8 @@ serviceSuite('approvals', (node) => {
     const { tenant, approver } = await furnish();
     const owner = await member(node, tenant.org, 'owner');
     const made = await owner.call('POST', 'keys', { org: tenant.org, name: 'by-owner' });
-    const key = { ...tenant, secret: String(made.body?.secret) };
-    const byKey = expectWaiting(await control(node, key, '1.0.0', { rollout: 50 }));
+    const key = tenant.with({ secret: String(made.body?.secret) });
+    const byKey = expectWaiting(await key.control('1.0.0', { rollout: 50 }));
     const named = { app: tenant.app, channel: 'stable', version: '1.0.0' };
     const call = { ...named, rollout: 60, reason: 'calm' };
     const byPerson = expectWaiting(await owner.call('PATCH', 'releases', call), { reason: 'calm' });
@@ -247,29 +233,29 @@ serviceSuite('approvals', (node) => {
   it('one that something has changed under fails, with the words; a rollout is the default of when it was asked (§33.6)', async () => {
     const { tenant, approver } = await furnish();
     const { app } = tenant;
-    const id = expectWaiting(await control(node, tenant, '1.0.0', { rollout: 50 }));
-    await control(node, tenant, '1.0.0', { status: 'paused' });
+    const id = expectWaiting(await tenant.control('1.0.0', { rollout: 50 }));
+    await tenant.control('1.0.0', { status: 'paused' });
     const words = 'stable 1.0.0 has changed since this was asked for';
     expectError(await decide(approver, id), 409, words);
     expect(approvalOf(await read(tenant, id))).toMatchObject({
       ...{ status: 'failed', result: { error: words } },
     });
     expect(await releases(tenant)).toMatchObject([{ status: 'paused', rolloutPct: 10 }]);
-    const [entry] = await auditOf(node, tenant, 'limit=1&action=approval');
+    const [entry] = await tenant.audit('limit=1&action=approval');
     expect(entry).toMatchObject({ action: 'approval.fail', after: { why: words } });
 
-    await publish(node, tenant, '3.0.0', { channel: 'beta' });
+    await tenant.publish('3.0.0', { channel: 'beta' });
     expectStatus(await setChannel(tenant, { defaultRollout: 20 }), 200);
     const promote = () =>
-      manage(node, tenant, 'POST', 'releases/promote', {
+      tenant.manage('POST', 'releases/promote', {
         ...{ app, version: '3.0.0', from: 'beta', to: 'stable' },
       });
-    const publishing = expectWaiting(await publish(node, tenant, '2.0.0', { rollout: undefined }));
+    const publishing = expectWaiting(await tenant.publish('2.0.0', { rollout: undefined }));
     const promoting = expectWaiting(await promote());
     const beta = { app, channel: 'beta', version: '3.0.0' };
-    await manage(node, tenant, 'PATCH', 'releases', { ...beta, status: 'paused' });
+    await tenant.manage('PATCH', 'releases', { ...beta, status: 'paused' });
     expectStatus(await decide(approver, promoting), 409);
-    await manage(node, tenant, 'PATCH', 'releases', { ...beta, status: 'published' });
+    await tenant.manage('PATCH', 'releases', { ...beta, status: 'published' });
     const again = expectWaiting(await promote());
     expectStatus(await setChannel(tenant, { defaultRollout: 100 }), 200);
     for (const asked of [publishing, again]) expectStatus(await decide(approver, asked), 200);
@@ -280,9 +266,8 @@ serviceSuite('approvals', (node) => {
   it('an idempotency key answers the same approval with its present status (§33.8)', async () => {
     const { tenant, approver } = await furnish();
     const body = { app: tenant.app, channel: 'stable', version: '2.0.0' };
-    const headers = { authorization: `Bearer ${tenant.secret}`, 'Idempotency-Key': 'once' };
     const ask = (sent: Json = body) =>
-      send(node, 'POST', '/api/v1/releases', { body: sent, headers });
+      tenant.manage('POST', 'releases', sent, { 'Idempotency-Key': 'once' });
     const first = await ask();
     const id = expectWaiting(first);
     const second = await ask();
@@ -302,7 +287,7 @@ serviceSuite('approvals', (node) => {
     const message = 'The channel asks for approvals: another member has to approve this';
     const asks = { path: 'channel', severity: 'warning', message };
     const findings = async (method: string, path: string, body: Json) => {
-      const dry = await manage(node, tenant, method, `${path}?dryRun=true`, body);
+      const dry = await tenant.manage(method, `${path}?dryRun=true`, body);
       expectStatus(dry, 200);
       return dry.body?.findings;
     };
@@ -319,23 +304,23 @@ serviceSuite('approvals', (node) => {
 
   it('lists are those of the organization, in pages (§33.10)', async () => {
     const { tenant, approver } = await furnish();
-    const id = expectWaiting(await control(node, tenant, '1.0.0', { rollout: 50 }));
-    expectWaiting(await control(node, (await furnish()).tenant, '1.0.0', { rollout: 50 }));
+    const id = expectWaiting(await tenant.control('1.0.0', { rollout: 50 }));
+    expectWaiting(await (await furnish()).tenant.control('1.0.0', { rollout: 50 }));
     expectError(await read(tenant, 'apv_0'), 404, 'Unknown approval');
-    expectError(await manage(node, tenant, 'GET', 'approvals?app=nobody'), 404, 'Unknown app');
-    expectStatus(await manage(node, tenant, 'GET', 'approvals?status=open'), 400);
+    expectError(await tenant.manage('GET', 'approvals?app=nobody'), 404, 'Unknown app');
+    expectStatus(await tenant.manage('GET', 'approvals?status=open'), 400);
     const only = { approvals: [{ id }], next: null };
-    expect((await manage(node, tenant, 'GET', 'approvals')).body).toMatchObject(only);
+    expect((await tenant.manage('GET', 'approvals')).body).toMatchObject(only);
     const pending = await approver.call('GET', `approvals?org=${tenant.org}&status=pending`);
     expect(pending.body).toMatchObject(only);
     expect((await approver.call('GET', `approvals/${id}`)).body).toMatchObject({
       approval: { id },
     });
     const rollouts = Array.from({ length: 20 }, (_, index) => index + 11);
-    await Promise.all(rollouts.map((rollout) => control(node, tenant, '1.0.0', { rollout })));
-    const page = await manage(node, tenant, 'GET', 'approvals');
+    await Promise.all(rollouts.map((rollout) => tenant.control('1.0.0', { rollout })));
+    const page = await tenant.manage('GET', 'approvals');
     expect(page.body?.approvals).toHaveLength(20);
-    const rest = await manage(node, tenant, 'GET', `approvals?before=${page.body?.next}`);
+    const rest = await tenant.manage('GET', `approvals?before=${page.body?.next}`);
     expect(rest.body).toMatchObject(only);
   });
 });

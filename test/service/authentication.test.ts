@@ -3,33 +3,18 @@
 // That a key sees only its organization (5.2) is tested call by call in narrowed-keys.test.ts.
 
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { expectError } from '../support/expect-error.ts';
-import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
-import { releasesOf } from '../support/published.ts';
-import {
-  admin,
-  anotherKey,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ADMIN_TOKEN } from '../support/node.ts';
+import { admin, createTenant, send, Tenant } from '../support/tenant.ts';
 
 const INVALID = 'Invalid or revoked API key';
 type Headers = Record<string, string>;
 
 describeOnBackends('authentication', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    // The most verbose log level: no secret may be in its log either.
-    node = await backend.start({ LOG_LEVEL: 'trace' });
-  });
-  afterAll(() => node?.dispose());
+  // The most verbose log level: no secret may be in its log either.
+  const node = suiteNode(() => backend.start({ LOG_LEVEL: 'trace' }));
 
   /** Calls endpoints of the management API with these headers; each call would do something. */
   async function expectRefused({ app }: Tenant, headers: Headers): Promise<void> {
@@ -51,7 +36,7 @@ describeOnBackends('authentication', (backend) => {
   it('a missing or invalid key is 401, and does nothing; devices need none, and may have a wrong one (§5.1, §5.3)', async () => {
     const tenant = await createTenant(node);
     const { secret } = tenant;
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
     const wrong: Headers[] = [{}, { authorization: '' }, { authorization: secret }];
     wrong.push({ authorization: `Basic ${btoa(`key:${secret}`)}` }, { 'x-api-key': secret });
@@ -60,7 +45,7 @@ describeOnBackends('authentication', (backend) => {
       ...[lowered(secret), altered(secret), 'a'.repeat(10_000), '\u00ff\u0080'].map(bearer),
     );
     for (const headers of wrong) await expectRefused(tenant, headers);
-    expect(await releasesOf(node, tenant)).toMatchObject(PUBLISHED);
+    expect(await tenant.releases()).toMatchObject(PUBLISHED);
     const path = `/api/v1/apps?api_key=${secret}&access_token=${secret}&key=${secret}`;
     expectError(await send(node, 'GET', path), 401, INVALID);
     for (const scheme of ['bearer', 'BEARER']) {
@@ -74,17 +59,17 @@ describeOnBackends('authentication', (backend) => {
 
   it('a revoked key is 401 at once, on every endpoint, and no other key with it (§5.1)', async () => {
     const tenant = await createTenant(node);
-    const other = await anotherKey(node, tenant);
-    await publish(node, tenant, '1.0.0');
+    const other = await tenant.anotherKey();
+    await tenant.publish('1.0.0');
     const revoked = await revoke(tenant);
     expect([revoked.status, revoked.body?.id]).toEqual([200, tenant.keyId]);
     await expectRefused(tenant, { authorization: `Bearer ${tenant.secret}` });
     const again = await revoke(tenant);
     expect([again.status, again.body]).toStrictEqual([200, revoked.body]);
     // What it published is as it was.
-    expect(await releasesOf(node, other)).toMatchObject(PUBLISHED);
-    expect((await check(node, tenant, '0.1')).status).toBe(200);
-    expect((await publish(node, other, '1.0.1')).status).toBe(201);
+    expect(await other.releases()).toMatchObject(PUBLISHED);
+    expect((await tenant.check('0.1')).status).toBe(200);
+    expect((await other.publish('1.0.1')).status).toBe(201);
   });
 
   it('the secret begins with its prefix, is another one every time, and is shown once: neither list, audit, metrics nor log has it, nor its hash', async () => {
@@ -95,15 +80,15 @@ describeOnBackends('authentication', (backend) => {
     expect(prefix).toMatch(/^sluice_/);
     expect(secret.startsWith(prefix)).toBe(true);
     expect(tenant.secret.startsWith(prefix)).toBe(false);
-    await publish(node, tenant, '1.0.0');
-    await control(node, tenant, '1.0.0', { status: 'paused' });
-    await manage(node, tenant, 'POST', 'releases', '{');
-    await manage(node, { secret: altered(tenant.secret) }, 'GET', 'apps');
+    await tenant.publish('1.0.0');
+    await tenant.control('1.0.0', { status: 'paused' });
+    await tenant.manage('POST', 'releases', '{');
+    await new Tenant(node, { secret: altered(tenant.secret) }).manage('GET', 'apps');
     await revoke(tenant);
-    await manage(node, tenant, 'GET', 'apps');
+    await tenant.manage('GET', 'apps');
     const shown = [
-      (await manage(node, { secret }, 'GET', 'releases')).text,
-      (await manage(node, { secret }, 'GET', 'apps')).text,
+      (await new Tenant(node, { secret }).manage('GET', 'releases')).text,
+      (await new Tenant(node, { secret }).manage('GET', 'apps')).text,
       (await admin(node, 'GET', `audit?org=${tenant.org}&limit=1000`)).text,
       (await admin(node, 'GET', `keys?org=${tenant.org}`)).text,
       (await send(node, 'GET', '/metrics')).text,

@@ -3,21 +3,12 @@
 // bodies are tested in test/http/release-body.test.ts, what HTTP itself refuses in
 // test/http/transport/engine.test.ts.
 
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { engineOfRun } from '../support/base-environment.ts';
-import type { ServingNode } from '../support/node.ts';
 import { abandon, exchangeRaw, type RawAnswer, requestHead } from '../support/raw-exchange.ts';
-import {
-  type Answer,
-  ARTIFACT,
-  admin,
-  check,
-  createTenant,
-  manage,
-  publish,
-  type Tenant,
-} from '../support/tenant.ts';
+import { suiteTenant } from '../support/service-suite.ts';
+import { type Answer, ARTIFACT, admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const MIB = 1024 * 1024;
 const BUG = /"level":(?:[5-9]\d|\d{3,})\b/;
@@ -46,21 +37,18 @@ const PLACES: readonly (readonly [place: string, status: number, segments: reado
 ];
 
 describeOnBackends('bad input', (backend) => {
-  let node: ServingNode;
+  const node = suiteNode(() => backend.start());
+  const witness = suiteTenant(node);
   /** Tenant that the service must still serve after every bad input. */
-  let witness: Tenant;
   let tenant: Tenant;
 
   beforeAll(async () => {
-    node = await backend.start();
-    witness = await createTenant(node);
     tenant = await createTenant(node);
-    await publish(node, witness, '1.0.0');
+    await witness.publish('1.0.0');
   });
-  afterAll(() => node?.dispose());
 
   afterEach(async () => {
-    const { status, body } = await check(node, witness, '0.1');
+    const { status, body } = await witness.check('0.1');
     expect([status, body?.version]).toEqual([200, '1.0.0']);
     expect(
       node
@@ -85,10 +73,6 @@ describeOnBackends('bad input', (backend) => {
   function head(line: string | number, secret = tenant.secret): string {
     const length = typeof line === 'number' ? `Content-Length: ${line}` : line;
     return requestHead('POST /api/v1/releases', `Authorization: Bearer ${secret}`, length);
-  }
-
-  function sendText(body: string): Promise<Answer> {
-    return manage(node, tenant, 'POST', 'releases', body);
   }
 
   /** Returns a valid body of a release, which a test then spoils. */
@@ -123,7 +107,7 @@ describeOnBackends('bad input', (backend) => {
       for (const answer of await Promise.all(answers)) expectRefusal(answer, 401);
     }
     const body = JSON.stringify(validBody({ notes: 'x'.repeat(200 * 1024) }));
-    expect((await sendText(body)).status).toBe(201);
+    expect((await tenant.manage('POST', 'releases', body)).status).toBe(201);
   });
 
   it('a body in chunks is read whole, wherever they are cut', async () => {
@@ -148,7 +132,7 @@ describeOnBackends('bad input', (backend) => {
     ]) {
       for (const ending of ['destroy', 'end'] as const) await abandon(node, start, ending);
     }
-    expect((await manage(node, own, 'GET', 'releases')).body?.total).toBe(0);
+    expect((await own.manage('GET', 'releases')).body?.total).toBe(0);
   });
 
   // Every door that reads bodies, or answers through the router.
@@ -181,7 +165,7 @@ describeOnBackends('bad input', (backend) => {
       ...['', ' ', '{', '}', '{"app"', "{'app':1}", '\u0000', '{"a":NaN}', '{}x', '{}{}', 'a=b'],
       ...['release', '{"app":}', '{"app":"a",}', '{"a":0x10}', '{"a":1e2.5}', '{"a":١}'],
     ]) {
-      const answer = await sendText(text);
+      const answer = await tenant.manage('POST', 'releases', text);
       expect([answer.status, answer.body]).toStrictEqual([400, { error: 'Invalid JSON body' }]);
     }
     const [before = '', after = ''] = JSON.stringify(validBody({ version: '@' })).split('@');
@@ -212,7 +196,7 @@ describeOnBackends('bad input', (backend) => {
       ]),
       ...[Object.fromEntries(keys), { artifacts }].map((more) => JSON.stringify(validBody(more))),
     ]) {
-      expectRefusal(await sendText(text), 400, text.slice(0, 100));
+      expectRefusal(await tenant.manage('POST', 'releases', text), 400, text.slice(0, 100));
     }
   });
 

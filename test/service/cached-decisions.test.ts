@@ -3,22 +3,18 @@
 // test/domain/decision/device-slice.test.ts.
 
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
-import { anotherApp, serve, tenantWith } from '../support/released.ts';
-import { deviceSuite } from '../support/service-suite.ts';
+import { expect, it } from 'vitest';
+import { deviceSuite, suiteTenant } from '../support/service-suite.ts';
 import { settledDevices } from '../support/settled-devices.ts';
 import { checkForUpdate, sliceOf } from '../support/slice-client.ts';
-import { type Answer, check, control, send, type Tenant } from '../support/tenant.ts';
+import { type Answer, send, type Tenant } from '../support/tenant.ts';
 
 const CACHE_CONTROL =
   'public, max-age=0, s-maxage=30, stale-while-revalidate=30, stale-if-error=600';
 
 deviceSuite('decisions that a cache can keep', (node) => {
   /** App of all tests that only read: 1.1.0 on stable for every device. */
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await tenantWith(node, ['1.1.0']);
-  });
+  const tenant = suiteTenant(node, ['1.1.0']);
 
   type Asked = { of?: Tenant; channel?: string; version?: string; slice?: string | number };
 
@@ -32,7 +28,7 @@ deviceSuite('decisions that a cache can keep', (node) => {
 
   it('an answer is the manifest of /u, or 204, and 304 for a cache that has it, with its headers; HEAD has no body (§28.1, §28.2)', async () => {
     const answer = await ask({});
-    const direct = await check(node, tenant, '1.0.0', { device: randomUUID() });
+    const direct = await tenant.check('1.0.0', { device: randomUUID() });
     expect([answer.status, answer.body]).toEqual([200, direct.body]);
     const tag = answer.headers.get('etag') ?? '';
     const same = await ask({}, { 'if-none-match': tag });
@@ -68,9 +64,9 @@ deviceSuite('decisions that a cache can keep', (node) => {
   });
 
   it('the client of the example gets what its slice gets; an offer is on the record, so that the rollout only rises (§14.1, §28.4, §28.6)', async () => {
-    const made = await anotherApp(node, tenant, ['1.1.0', { rollout: 50 }]);
+    const made = await tenant.anotherApp(['1.1.0', { rollout: 50 }]);
     expect((await ask({ of: made, slice: 50 })).status).toBe(204);
-    await serve(node, made, '1.1.0', { rollout: 40 });
+    await made.serve('1.1.0', { rollout: 40 });
     const asked = { app: made.app, channel: 'stable', platform: 'linux', arch: 'x86_64' };
     for (const deviceId of ['kiosk-1', 'kiosk-2', 'Gerät 7', '🚀']) {
       const update = await checkForUpdate(node.url, { ...asked, version: '1.0.0', deviceId });
@@ -79,10 +75,10 @@ deviceSuite('decisions that a cache can keep', (node) => {
       else expect(update).toBeNull();
     }
     expect((await ask({ of: made, slice: 39 })).body?.version).toBe('1.1.0');
-    expect((await control(node, made, '1.1.0', { rollout: 39 })).status).toBe(422);
-    const back = await anotherApp(node, tenant, ['1.0.0'], ['1.1.0']);
+    expect((await made.control('1.1.0', { rollout: 39 })).status).toBe(422);
+    const back = await tenant.anotherApp(['1.0.0'], ['1.1.0']);
     expect((await ask({ of: back })).body?.version).toBe('1.1.0');
-    await serve(node, back, '1.1.0', { status: 'rolled_back' });
+    await back.serve('1.1.0', { status: 'rolled_back' });
     const down = await ask({ of: back, version: '1.1.0' });
     expect(down.body).toMatchObject({ version: '1.0.0', allowDowngrade: true });
   });
@@ -91,6 +87,6 @@ deviceSuite('decisions that a cache can keep', (node) => {
     const headers = { 'x-service-device': 'kiosk-1', 'x-forwarded-for': '10.1.2.3' };
     const answers = await Promise.all(Array.from({ length: 150 }, () => ask({}, headers)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(await settledDevices(node, tenant)).not.toContain('kiosk-1');
+    expect(await settledDevices(tenant)).not.toContain('kiosk-1');
   });
 });

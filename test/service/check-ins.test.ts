@@ -12,15 +12,12 @@ import { settledDevices } from '../support/settled-devices.ts';
 import {
   admin,
   type CheckOptions,
-  check,
   createTenant,
-  devicesOf,
-  report,
+  type Json,
   type Tenant,
 } from '../support/tenant.ts';
 
-type Fields = Record<string, unknown>;
-type Live = { readonly count: number; readonly samples: readonly Fields[] };
+type Live = { readonly count: number; readonly samples: readonly Json[] };
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const PARALLEL = 25;
@@ -35,15 +32,15 @@ describeOnBackends('check-ins', (backend) => {
 
   /** Checks for an update, and waits until the check is in the device list. */
   async function checkIn(tenant: Tenant, device: string, version: string, more: CheckOptions = {}) {
-    const { status } = await check(node, tenant, version, { device, ...more });
+    const { status } = await tenant.at(node).check(version, { device, ...more });
     expect([200, 204]).toContain(status);
     await eventually(`${device} runs ${version}`, async () => {
-      const listed = await devicesOf(node, tenant);
+      const listed = await tenant.at(node).devices();
       return listed.some((each) => each.deviceId === device && each.version === version);
     });
   }
 
-  async function view(tenant: Tenant, path: string): Promise<Fields> {
+  async function view(tenant: Tenant, path: string): Promise<Json> {
     const answer = await admin(node, 'GET', `${path}app=${tenant.app}`);
     expect(answer.status, answer.text).toBe(200);
     return answer.body ?? {};
@@ -58,7 +55,7 @@ describeOnBackends('check-ins', (backend) => {
     for (let from = 0; from < count; from += PARALLEL) {
       const group = devices.slice(from, from + PARALLEL);
       const answers = await Promise.all(
-        group.map((device, at) => check(node, tenant, `1.0.${(from + at) % 3}`, { device })),
+        group.map((device, at) => tenant.at(node).check(`1.0.${(from + at) % 3}`, { device })),
       );
       for (const { status } of answers) expect([200, 204]).toContain(status);
     }
@@ -75,7 +72,7 @@ describeOnBackends('check-ins', (backend) => {
     const tenant = await createTenant(node);
     const before = Date.now();
     await checkIn(tenant, 'd', '1.0.0', { platform: 'macOS', arch: 'arm64', channel: 'beta' });
-    const [device, ...others] = await devicesOf(node, tenant);
+    const [device, ...others] = await tenant.at(node).devices();
     expect(others).toEqual([]);
     expect(device).toStrictEqual({
       deviceId: 'd',
@@ -99,10 +96,10 @@ describeOnBackends('check-ins', (backend) => {
     const tenant = await createTenant(node);
     await checkIn(tenant, 'd', '2.0.0');
     await checkIn(tenant, 'd', '1.5.0');
-    await check(node, tenant, 'v1.5', { device: 'd' });
+    await tenant.at(node).check('v1.5', { device: 'd' });
     // Versions are ordered by the millisecond in which they were seen.
     await sleep(5);
-    await report(node, tenant, [{ deviceId: 'd', version: '3.0.0', platform: 'linux' }]);
+    await tenant.at(node).report([{ deviceId: 'd', version: '3.0.0', platform: 'linux' }]);
     const device = await deviceOf(tenant);
     expect(device).toMatchObject({ deviceId: 'd', version: '3.0.0', source: 'push' });
     expect(device.history).toEqual([
@@ -114,7 +111,7 @@ describeOnBackends('check-ins', (backend) => {
     expect(await view(tenant, 'fleet?')).toMatchObject({ cells: [cell] });
     const { points } = await view(tenant, 'adoption?');
     const hour = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/);
-    expect((points as Fields[]).at(-1)).toEqual({ ...cell, hour });
+    expect((points as Json[]).at(-1)).toEqual({ ...cell, hour });
     const unknown = await admin(node, 'GET', `device?app=${tenant.app}&deviceId=e`);
     expect([unknown.status, unknown.body]).toEqual([404, { error: 'Unknown device' }]);
   });
@@ -123,17 +120,17 @@ describeOnBackends('check-ins', (backend) => {
     const tenant = await createTenant(node);
     for (const device of [undefined, '', 'x'.repeat(129), `x${'🚀'.repeat(127)}x`]) {
       const options = device === undefined ? {} : { device: bytesOf(device) };
-      expect((await check(node, tenant, '1.0.0', options)).status).toBe(204);
+      expect((await tenant.at(node).check('1.0.0', options)).status).toBe(204);
     }
     const answers = [
-      await check(node, tenant, 'not-a-version', { device: 'a' }),
-      await check(node, tenant, '1.0.0', { device: 'b', channel: 'nightly' }),
-      await check(node, tenant, '1.0.0', { device: 'c', query: 'l.=x' }),
+      await tenant.at(node).check('not-a-version', { device: 'a' }),
+      await tenant.at(node).check('1.0.0', { device: 'b', channel: 'nightly' }),
+      await tenant.at(node).check('1.0.0', { device: 'c', query: 'l.=x' }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([400, 404, 400]);
     const ids = ['x', `x${'é'.repeat(126)}x`, `x${'🚀'.repeat(126)}x`];
-    for (const id of ids) await check(node, tenant, '1.0.0', { device: bytesOf(id) });
-    expect((await settledDevices(node, tenant)).sort()).toEqual(ids.sort());
+    for (const id of ids) await tenant.at(node).check('1.0.0', { device: bytesOf(id) });
+    expect((await settledDevices(tenant.at(node))).sort()).toEqual(ids.sort());
   });
 
   it('the live feed tells the true number of check-ins, and a bounded sample of them (§4.5, §4.7.6)', async () => {
@@ -141,11 +138,11 @@ describeOnBackends('check-ins', (backend) => {
     const live = await watch(tenant);
     await checkMany(tenant, 100);
     await checkMany(other, 5, 'stranger');
-    await report(node, tenant, [{ deviceId: 'pushed', version: '1.0.0', platform: 'linux' }]);
+    await tenant.at(node).report([{ deviceId: 'pushed', version: '1.0.0', platform: 'linux' }]);
     const told = () => live.events.map(({ data }) => data as Live);
     const count = () => told().reduce((sum, event) => sum + event.count, 0);
     await eventually('101 are told', () => count() >= 101);
-    await check(node, tenant, '1.0.0', { device: 'device-after' });
+    await tenant.at(node).check('1.0.0', { device: 'device-after' });
     await eventually('what comes after them is told too', () => count() > 101);
     expect(count()).toBe(102);
     for (const { samples, count } of told()) {
@@ -173,10 +170,10 @@ describeOnBackends('check-ins', (backend) => {
     expect(node.output()).toContain('"stopped"');
     node = await node.restart();
     // What a stopped node had taken is taken over once it is abandoned.
-    const areListed = async () => (await devicesOf(node, tenant)).length === devices.length;
+    const areListed = async () => (await tenant.at(node).devices()).length === devices.length;
     await eventually('all devices are listed', areListed);
     const expected = devices.map((id) => [id, `1.0.${Number(id.split('-')[1]) % 3}`]);
-    const listed = await devicesOf(node, tenant);
+    const listed = await tenant.at(node).devices();
     expect(listed.map(({ deviceId, version }) => [deviceId, version])).toEqual(expected);
   });
 });

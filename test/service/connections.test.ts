@@ -5,8 +5,8 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { ADMIN_TOKEN } from '../support/node.ts';
-import { tenantWith } from '../support/released.ts';
 import { sharedNode } from '../support/service-suite.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const node = sharedNode();
 
@@ -27,7 +27,7 @@ function ask(
 }
 
 it('a connection is announced to be kept, in every kind of answer', async () => {
-  const tenant = await tenantWith(node, ['1.1.0']);
+  const tenant = await createTenant(node, ['1.1.0']);
   const check = (version: string) => `/u/${tenant.app}/stable/linux/x86_64/${version}`;
   const feed = `/feed/${tenant.app}/stable`;
   const etag = String((await ask(feed)).headers.etag);

@@ -8,12 +8,9 @@ import { describeOnRealStores, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
-import { auditOf } from '../support/published.ts';
 import { startNodeOnReal } from '../support/real-node.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { admin, control, createTenant, manage, publish, send } from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { admin, createTenant, type Json, send, Tenant } from '../support/tenant.ts';
 
 serviceSuite('the console API', (node) => {
   it('refuses what is not the admin token, whatever the body; the case of its scheme does not matter', async () => {
@@ -31,10 +28,11 @@ serviceSuite('the console API', (node) => {
     const headers = { authorization: `bEARER ${ADMIN_TOKEN}` };
     const audit = await send(node, 'GET', `/console/api/audit?org=${org}`, { headers });
     expect(audit.status).toBe(200);
-    expect((await manage(node, { secret: ADMIN_TOKEN }, 'GET', 'apps')).status).toBe(401);
+    const withToken = new Tenant(node, { secret: ADMIN_TOKEN });
+    expect((await withToken.manage('GET', 'apps')).status).toBe(401);
   });
 
-  it.each<[method: string, path: string, body: Fields | string | undefined, error: RegExp]>([
+  it.each<[method: string, path: string, body: Json | string | undefined, error: RegExp]>([
     ['POST', 'organizations', {}, /^name: Required$/],
     ['POST', 'organizations', { name: 'x'.repeat(201) }, /^name: .*200/],
     ['POST', 'organizations', { name: 'A', nmae: 'B' }, /^nmae: Unrecognized key$/],
@@ -53,11 +51,11 @@ serviceSuite('the console API', (node) => {
     ['PATCH', 'channels', { app: 'r', name: 's' }, /is required$/],
     ['PATCH', 'channels', { app: 'r', name: 's', defaultRollout: 101 }, /^defaultRollout: .*100/],
     ['PATCH', 'channels', { app: 'r', name: 's', updateMode: 'required' }, /^updateMode: Must be/],
-    ...['x', ''].map((minimumSupportedVersion): [string, string, Fields, RegExp] => [
+    ...['x', ''].map((minimumSupportedVersion): [string, string, Json, RegExp] => [
       ...(['PATCH', 'channels', { app: 'r', name: 's', minimumSupportedVersion }] as const),
       /^minimumSupportedVersion: Invalid version$/,
     ]),
-    ...['true', 1, null].map((requireSignature): [string, string, Fields, RegExp] => [
+    ...['true', 1, null].map((requireSignature): [string, string, Json, RegExp] => [
       ...(['PATCH', 'channels', { app: 'r', name: 's', requireSignature }] as const),
       /^requireSignature: Expected a boolean$/,
     ]),
@@ -98,17 +96,17 @@ serviceSuite('the console API', (node) => {
     const setRollout = (defaultRollout: number) =>
       admin(node, 'PATCH', 'channels', { app, name: 'stable', defaultRollout });
     await setRollout(40);
-    await publish(node, tenant, 'v1.2');
-    await control(node, tenant, '1.2.0', { rollout: 60, status: 'paused' });
-    const before = await auditOf(node, tenant);
-    expect((await publish(node, tenant, '1.2')).status).toBe(409);
-    expect((await publish(node, tenant, 'x')).status).toBe(400);
-    expect((await control(node, tenant, '2.0.0', { rollout: 1 })).status).toBe(404);
-    expect((await control(node, tenant, '1.2.0', { rollout: 60 })).status).toBe(200);
+    await tenant.publish('v1.2');
+    await tenant.control('1.2.0', { rollout: 60, status: 'paused' });
+    const before = await tenant.audit();
+    expect((await tenant.publish('1.2')).status).toBe(409);
+    expect((await tenant.publish('x')).status).toBe(400);
+    expect((await tenant.control('2.0.0', { rollout: 1 })).status).toBe(404);
+    expect((await tenant.control('1.2.0', { rollout: 60 })).status).toBe(200);
     expect((await setRollout(40)).status).toBe(200);
-    expect(await auditOf(node, tenant)).toEqual(before);
+    expect(await tenant.audit()).toEqual(before);
     await admin(node, 'POST', `keys/${keyId}/revoke`);
-    const entries = await auditOf(node, tenant);
+    const entries = await tenant.audit();
     const actor = `key:${keyId} (ci)`;
     expect(entries).toMatchObject([
       {

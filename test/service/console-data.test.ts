@@ -4,20 +4,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { member, type Person } from '../support/person.ts';
-import { auditOf, type Json } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  control,
-  createTenant,
-  manage,
-  publish,
-  randomId,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { ARTIFACT, admin, createTenant, type Json, randomId } from '../support/tenant.ts';
 
 /** Text that shows other text in another order; devices and notes may have it, names may not. */
 const REVERSING = '\u202eright to left';
@@ -33,10 +21,9 @@ const HOSTILE = [
 ];
 
 serviceSuite('the console', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let publisher: Person;
   beforeAll(async () => {
-    tenant = await createTenant(node);
     publisher = await member(node, tenant.org, 'publisher');
   });
 
@@ -62,7 +49,7 @@ serviceSuite('the console', (node) => {
       { release: { version, rolloutPct: 40, status: 'published', artifacts: [ARTIFACT] } },
     ]);
     const again = await publisher.call('POST', 'releases', body);
-    const viaKey = await manage(node, tenant, 'POST', 'releases', body);
+    const viaKey = await tenant.manage('POST', 'releases', body);
     expect([again.status, again.body]).toEqual([viaKey.status, viaKey.body]);
     expect(again.status).toBe(409);
     const one = `release?app=${tenant.app}&channel=stable&version=v3`;
@@ -96,7 +83,7 @@ serviceSuite('the console', (node) => {
       expect.objectContaining({ path: 'artifacts.0.platform', message: expect.any(String) }),
     );
     // It was not published.
-    expect((await publish(node, tenant, '4.0.0')).status).toBe(201);
+    expect((await tenant.publish('4.0.0')).status).toBe(201);
     expectError(await rehearse({}), 409, 'Version already exists on this app and channel');
     expectError(await rehearse({ version: undefined }), 400, 'version: Required');
     expectError(await rehearse({ more: 1 }), 400, 'more: Unrecognized key');
@@ -111,7 +98,7 @@ serviceSuite('the console', (node) => {
     const withdrawn = await withdraw({ reason: 'wrong file' });
     expect([withdrawn.status, withdrawn.body]).toEqual([200, { release: name }]);
     expect((await withdraw({})).status).toBe(404);
-    expect(await auditOf(node, tenant, 'limit=2&action=release')).toMatchObject([
+    expect(await tenant.audit('limit=2&action=release')).toMatchObject([
       {
         ...{ action: 'release.withdraw', reason: 'wrong file', after: null },
         before: { notes: expect.any(String), artifacts: [{ url: expect.stringMatching(/^http/) }] },
@@ -121,7 +108,7 @@ serviceSuite('the console', (node) => {
   });
 
   it('a change that is meant for another state is refused in words, and of many who saw the same one is right', async () => {
-    await publish(node, tenant, '5.0.0', { rollout: 10 });
+    await tenant.publish('5.0.0', { rollout: 10 });
     const seen = { status: 'published', rolloutPct: 10 };
     expect((await steer('5.0.0', { status: 'paused', seen })).status).toBe(200);
     const other = await steer('5.0.0', { rollout: 50, seen });
@@ -166,7 +153,7 @@ serviceSuite('the console', (node) => {
         [text, 'x'],
       ]),
     }));
-    expect((await report(node, tenant, devices)).status).toBe(200);
+    expect((await tenant.report(devices)).status).toBe(200);
     const nameable = HOSTILE.filter((text) => text !== REVERSING);
     for (const [index, text] of HOSTILE.entries()) {
       const expected = nameable.includes(text) ? 201 : 400;
@@ -176,7 +163,7 @@ serviceSuite('the console', (node) => {
       const key = await owner.call('POST', 'keys', { org: tenant.org, name: text });
       expect(key.status).toBe(expected);
       const version = `0.0.${index + 1}`;
-      expect((await publish(node, tenant, version, { notes: text })).status).toBe(201);
+      expect((await tenant.publish(version, { notes: text })).status).toBe(201);
       const id = encodeURIComponent(text);
       const decision = await owner.call('GET', `decision?app=${tenant.app}&deviceId=${id}`);
       expect(decision.headers.get('content-type')).toBe('application/json');
@@ -195,15 +182,14 @@ serviceSuite('the console', (node) => {
   });
 
   it('explains the decision about a device as it gets it, also the way back, and leaves no trace', async () => {
-    const mine = await createTenant(node);
-    await publish(node, mine, '1.0.0');
-    await publish(node, mine, '1.1.0', { artifacts: [{ platform: 'windows' }] });
+    const artifacts = [{ platform: 'windows' }];
+    const mine = await createTenant(node, ['1.0.0'], ['1.1.0', { artifacts }]);
     const targets = { matchLabels: { ring: ['beta'] }, matchExpressions: [] };
-    await publish(node, mine, '1.2.0', { targets });
-    await publish(node, mine, '1.3.0', { status: 'paused' });
+    await mine.publish('1.2.0', { targets });
+    await mine.publish('1.3.0', { status: 'paused' });
     const device = { deviceId: 'd 1/+&', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
     const sent = { ...device, channel: 'stable', labels: { ring: 'all' } };
-    await report(node, mine, [sent, { ...sent, deviceId: 'back', version: '2.0.0' }]);
+    await mine.report([sent, { ...sent, deviceId: 'back', version: '2.0.0' }]);
     const decide = (query: string) => admin(node, 'GET', `decision?app=${mine.app}&${query}`);
     const id = `deviceId=${encodeURIComponent(device.deviceId)}`;
     expect((await decide(id)).body).toMatchObject({
@@ -221,15 +207,15 @@ serviceSuite('the console', (node) => {
     expect([beta?.reason, beta?.candidates]).toEqual(['up-to-date', []]);
     expectError(await decide('deviceId=nobody'), 404, 'Unknown device');
     expectError(await decide(`${id}&channel=nowhere`), 404, 'Unknown channel');
-    await publish(node, mine, '2.0.0');
-    await control(node, mine, '2.0.0', { status: 'rolled_back' });
+    await mine.publish('2.0.0');
+    await mine.control('2.0.0', { status: 'rolled_back' });
     expect((await decide('deviceId=back')).body).toMatchObject({
       offer: { version: '1.0.0', allowDowngrade: true },
       current: { version: '2.0.0', status: 'rolled_back' },
     });
     // The rollout of an offered release could not be lowered any more.
-    expect((await control(node, mine, '1.0.0', { rollout: 1 })).status).toBe(200);
-    const real = await check(node, mine, '0.9.0', { device: device.deviceId });
+    expect((await mine.control('1.0.0', { rollout: 1 })).status).toBe(200);
+    const real = await mine.check('0.9.0', { device: device.deviceId });
     const { body } = await decide(id);
     expect(body?.offer === null).toBe(real.status === 204);
   });

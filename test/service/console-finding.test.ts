@@ -4,15 +4,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enableWebhook } from '../support/github.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  control,
-  createTenant,
-  publish,
-  randomId,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, randomId, type Tenant } from '../support/tenant.ts';
 
 type Rows = readonly Record<string, unknown>[];
 
@@ -29,7 +21,7 @@ serviceSuite('finding things', (node) => {
   beforeEach(async () => {
     const app = `app-${randomId()}`;
     await admin(node, 'POST', 'apps', { org: owner.org, ref: app, name: `Name of ${app}` });
-    tenant = { ...owner, app };
+    tenant = owner.with({ app });
   });
 
   const search = async (text: string) => {
@@ -45,9 +37,9 @@ serviceSuite('finding things', (node) => {
   describe('search', () => {
     it('finds apps by a part of their name, releases and devices by how they begin', async () => {
       const id = randomId();
-      await publish(node, tenant, '4.5.6');
-      await publish(node, tenant, '4.5.6', { channel: 'beta' });
-      await report(node, tenant, [device(`Pad-${id}-b`), device(`Pad-${id}-a`)]);
+      await tenant.publish('4.5.6');
+      await tenant.publish('4.5.6', { channel: 'beta' });
+      await tenant.report([device(`Pad-${id}-b`), device(`Pad-${id}-a`)]);
       const apps = [{ ref: tenant.app, name: `Name of ${tenant.app}` }];
       expect((await search(`AME OF ${tenant.app}`)).apps).toEqual(apps);
       expect((await search(tenant.app.slice(2))).apps).toEqual(apps);
@@ -63,7 +55,7 @@ serviceSuite('finding things', (node) => {
 
     it('the very version comes before longer ones, and no kind has more than ten', async () => {
       const versions = Array.from({ length: 11 }, (_, index) => `3.1.${index + 1}`);
-      await Promise.all(versions.map((version) => publish(node, tenant, version)));
+      await Promise.all(versions.map((version) => tenant.publish(version)));
       const { releases } = await search('3.1.1');
       expect(releases[0]).toMatchObject({ version: '3.1.1' });
       expect((await search('3.')).releases).toHaveLength(10);
@@ -71,8 +63,8 @@ serviceSuite('finding things', (node) => {
 
     it('finds nothing of another organization, and takes no sign as a pattern', async () => {
       const id = `foreign-${randomId()}`;
-      await publish(node, other, '8.8.8');
-      await report(node, other, [device(id)]);
+      await other.publish('8.8.8');
+      await other.report([device(id)]);
       const nothing = { apps: [], releases: [], devices: [] };
       for (const text of [id, '8.8', other.app, '%', '_', '\\', "'", '\u{10ffff}']) {
         expect(await search(text)).toEqual(nothing);
@@ -102,12 +94,12 @@ serviceSuite('finding things', (node) => {
   });
 
   it('the audit tells what was done to a release, and when', async () => {
-    await publish(node, tenant, '1.0.0', { rollout: 5 });
+    await tenant.publish('1.0.0', { rollout: 5 });
     for (const change of [
       ...[{ rollout: 50 }, { rollout: 20 }, { status: 'paused', rollout: 30 }, { targets: {} }],
       { targets: { matchLabels: { ring: ['a'] } } },
     ]) {
-      await control(node, tenant, '1.0.0', change);
+      await tenant.control('1.0.0', change);
     }
     const audit = async (query: string) => {
       const { status, body } = await read(`audit?org=${tenant.org}&subject=${tenant.app}&${query}`);
@@ -129,8 +121,8 @@ serviceSuite('finding things', (node) => {
   });
 
   it('devices are found by what they were offered last, whether they moved, and below a version', async () => {
-    await publish(node, tenant, '1.10.0');
-    await report(node, tenant, [device('a', '1.9.0'), device('b', '1.2.0'), device('c', '1.10.0')]);
+    await tenant.publish('1.10.0');
+    await tenant.report([device('a', '1.9.0'), device('b', '1.2.0'), device('c', '1.10.0')]);
     const ids = async (query: string) => {
       const { body } = await read(`devices?app=${tenant.app}&${query}`);
       return (body as { devices: Rows }).devices.map(({ deviceId }) => deviceId);
@@ -144,7 +136,7 @@ serviceSuite('finding things', (node) => {
   });
 
   it('a device that nobody has seen is decided for as the reader describes it', async () => {
-    await publish(node, tenant, '2.0.0');
+    await tenant.publish('2.0.0');
     const told = (query: string) =>
       read(`decision/told?app=${tenant.app}&deviceId=nobody&${query}`);
     const { body } = await told('channel=stable&platform=linux&arch=x86_64&version=1.0.0');
@@ -161,7 +153,7 @@ serviceSuite('finding things', (node) => {
   it('a targeting is counted for the devices of the channel that meet all of it', async () => {
     const ringed = (id: string, ring: string, more: object = {}) =>
       device(id, '1.0.0', { labels: { ring }, ...more });
-    await report(node, tenant, [
+    await tenant.report([
       ...[ringed('a', 'early'), ringed('b', 'early', { version: '2.0.0' }), ringed('c', 'late')],
       ...[ringed('d', 'early', { channel: 'beta' }), device('e')],
     ]);

@@ -8,7 +8,7 @@ import { expectError } from '../support/expect-error.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { member, Person } from '../support/person.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { admin, createTenant, manage, publish, randomId, report, send } from '../support/tenant.ts';
+import { admin, createTenant, randomId, send, Tenant } from '../support/tenant.ts';
 
 type Needed = Role | 'operator' | 'person' | 'visitor';
 /** What calls name beside the organization and the app. */
@@ -57,10 +57,7 @@ function calls(of: World): readonly (readonly [Needed, ...Call])[] {
     ['publisher', 'POST', 'releases/rehearse-promotion', promotion],
     ['publisher', 'POST', 'releases/rehearse-plan', plan],
     ['owner', 'POST', 'members/recover', { org, account: of.account }],
-    ...consoleWrites(
-      { ...of, appId: '', secret: '', keyId: '' },
-      { keyId: of.key, invitationId: of.invitation, accountId: of.account },
-    ),
+    ...consoleWrites(of, { keyId: of.key, invitationId: of.invitation, accountId: of.account }),
     ['publisher', 'POST', 'releases/plan', plan],
     ['publisher', 'PATCH', 'releases/plan', { ...release, action: 'cancel' }],
     ['publisher', 'POST', 'releases/promote', promotion],
@@ -120,12 +117,12 @@ serviceSuite('rights at the console', (node) => {
     for (const role of ROLES) people[role] = await member(node, org, role);
     strangersOrg = other.org;
     stranger = await member(node, other.org, 'owner');
-    await publish(node, tenant, '1.0.0', { rollout: 10 });
+    await tenant.publish('1.0.0', { rollout: 10 });
     const device = { deviceId: 'd1', version: '0.9.0', platform: 'linux', channel: 'stable' };
-    await report(node, tenant, [{ ...device, labels: { ring: 'beta' } }]);
+    await tenant.report([{ ...device, labels: { ring: 'beta' } }]);
     await admin(node, 'POST', 'channels', { app, name: 'gated' });
     await admin(node, 'PATCH', 'channels', { app, name: 'gated', approvals: 'one' });
-    const asked = await publish(node, tenant, '5.0.0', { channel: 'gated' });
+    const asked = await tenant.publish('5.0.0', { channel: 'gated' });
     const { id: approval } = (asked.body?.approval ?? {}) as { id: string };
     const idOf = async (path: string, body: object) =>
       String((await admin(node, 'POST', path, body)).body?.id);
@@ -233,7 +230,7 @@ serviceSuite('rights at the console', (node) => {
         expect(told).toEqual([told[0], 403, 'This organization asks for a second factor']);
       }
       expect(await state()).toEqual(before);
-      expect((await manage(node, { secret: key }, 'GET', 'apps')).status).toBe(200);
+      expect((await new Tenant(node, { secret: key }).manage('GET', 'apps')).status).toBe(200);
       expect((await demand(false)).status).toBe(200);
       before = await state();
     });

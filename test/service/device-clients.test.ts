@@ -4,11 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { at, tenantWith } from '../support/released.ts';
+import { at } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
-import { admin, createTenant, decisions, report, send, type Tenant } from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { admin, createTenant, type Json, send, type Tenant } from '../support/tenant.ts';
 
 const TAURI = { 'User-Agent': 'tauri-plugin-updater/2.9.0' };
 const SUMS = { sha1: 'ab'.repeat(20), sha512: 'ab'.repeat(64), size: 1 };
@@ -20,13 +18,13 @@ deviceSuite('clients of devices', (node) => {
     d = randomUUID();
   });
 
-  function artifact(platform: string, name: string, more: Fields = {}): Fields {
+  function artifact(platform: string, name: string, more: Json = {}): Json {
     return { platform, url: at(name), ...SUMS, ...more };
   }
 
-  async function recorded(tenant: Tenant, deviceId: string): Promise<Fields | undefined> {
+  async function recorded(tenant: Tenant, deviceId: string): Promise<Json | undefined> {
     const { body } = await admin(node, 'GET', `device?app=${tenant.app}&deviceId=${deviceId}`);
-    return body?.deviceId === undefined ? undefined : (body as Fields);
+    return body?.deviceId === undefined ? undefined : (body as Json);
   }
 
   async function becomes(tenant: Tenant, deviceId: string, client: string, bundle: string | null) {
@@ -36,18 +34,18 @@ deviceSuite('clients of devices', (node) => {
     });
   }
 
-  async function explained(tenant: Tenant, deviceId: string): Promise<Fields> {
+  async function explained(tenant: Tenant, deviceId: string): Promise<Json> {
     const { status, body, text } = await admin(
       node,
       'GET',
       `decision?app=${tenant.app}&deviceId=${deviceId}`,
     );
     expect(status, text).toBe(200);
-    return body as Fields;
+    return body as Json;
   }
 
   /** Asks at a device address as a device, of which it is then recorded how it asked. */
-  async function ask(tenant: Tenant, deviceId: string, path: string, headers: Fields = {}) {
+  async function ask(tenant: Tenant, deviceId: string, path: string, headers: Json = {}) {
     const [surface = '', rest = ''] = path.split(' ');
     const { status } = await send(node, 'GET', `/${surface}/${tenant.app}/stable/${rest}`, {
       headers: { ...headers, 'X-Service-Device': deviceId },
@@ -62,7 +60,7 @@ deviceSuite('clients of devices', (node) => {
       ...['a.app.tar.gz', 'a.zip'].map((name) => artifact('darwin', name)),
       ...[artifact('linux', 'a.AppImage', { signature: 's' }), artifact('linux', 'a.deb')],
     ];
-    const tenant = await tenantWith(node, ['1.1.0', { artifacts }]);
+    const tenant = await createTenant(node, ['1.1.0', { artifacts }]);
     for (const [path, headers, client, bundle, name] of [
       ['u linux/x64/1.0.0?bundle=DEB', {}, 'u', 'deb', 'a.deb'],
       ['u linux/x64/1.0.0?bundle_type=appimage', TAURI, 'tauri', 'appimage', 'a.AppImage'],
@@ -87,16 +85,16 @@ deviceSuite('clients of devices', (node) => {
   it('a decisions call and a report are asked through an orchestrator (§20.6)', async () => {
     const tenant = await createTenant(node);
     const device = { deviceId: d, version: '1.0.0', platform: 'linux', arch: 'x64' };
-    const decided = await decisions(node, tenant, [{ ...device, bundle: 'rpm' }]);
+    const decided = await tenant.decisions([{ ...device, bundle: 'rpm' }]);
     expect(decided.status, decided.text).toBe(200);
     expect(await recorded(tenant, d)).toMatchObject({ client: 'push', bundle: 'rpm' });
-    const reported = await report(node, tenant, [{ ...device, channel: 'stable' }]);
+    const reported = await tenant.report([{ ...device, channel: 'stable' }]);
     expect(reported.status, reported.text).toBe(200);
     expect(await recorded(tenant, d)).toMatchObject({ client: 'push', bundle: null });
   });
 
   it('what the client cannot install is explained, among all releases where its version is unknown (§20.6)', async () => {
-    const tenant = await tenantWith(
+    const tenant = await createTenant(
       node,
       ['1.0.0', { artifacts: [artifact('windows', 'a-setup.exe')] }],
       ['1.1.0', { artifacts: [artifact('windows', 'a.msi')] }],

@@ -3,15 +3,8 @@
 // test/store/ledger/fleet-reads-contract.ts, times in test/http/field.test.ts.
 
 import { beforeAll, expect, it } from 'vitest';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  createTenant,
-  devicesOf,
-  randomId,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { admin, createTenant, randomId } from '../support/tenant.ts';
 
 const FLEET = [
   { deviceId: 'a', version: '1.0.0', platform: 'linux', labels: { ring: 'inner', eq: 'a=b' } },
@@ -22,10 +15,9 @@ const FLEET = [
 ];
 
 serviceSuite('device list', (node) => {
-  let fleet: Tenant;
+  const fleet = suiteTenant(node);
   beforeAll(async () => {
-    fleet = await createTenant(node);
-    expect((await report(node, fleet, FLEET)).status).toBe(200);
+    expect((await fleet.report(FLEET)).status).toBe(200);
   });
 
   it('is filtered by what the query asks for', async () => {
@@ -44,7 +36,7 @@ serviceSuite('device list', (node) => {
       ['seenSince=2020-01-01T00:00:00%2B23:59', 'abcde'],
       ['seenSince=2100-01-01T00:00:00Z', ''],
     ] as const) {
-      const listed = await devicesOf(node, fleet, query);
+      const listed = await fleet.devices(query);
       expect([query, listed.map(({ deviceId }) => String(deviceId)[0]).join('')]).toEqual([
         query,
         ids,

@@ -6,21 +6,9 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Effect, Finding } from '../../src/contract/dry-run.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { auditOf, type Json, releasesOf } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ARTIFACT, admin, type Json } from '../support/tenant.ts';
 
 const STEPS = [
   { rollout: 10, holdMinutes: 60 },
@@ -36,16 +24,15 @@ const artifactOf = (name: string) => ({
 type Tried = { release: Json; plan: Json; findings: Finding[]; effect: Effect };
 
 serviceSuite('a dry run', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let before: unknown;
   const stateOf = async () => [
-    ...[await auditOf(node, tenant), await releasesOf(node, tenant)],
-    await devicesOf(node, tenant),
+    ...[await tenant.audit(), await tenant.releases()],
+    await tenant.devices(),
   ];
 
   /** Makes the releases and the devices of which all tests try changes. */
   beforeAll(async () => {
-    tenant = await createTenant(node);
     const { app } = tenant;
     await admin(node, 'PATCH', 'channels', { app, name: 'beta', follows: 'stable' });
     for (const name of ['early', 'late']) await admin(node, 'POST', 'channels', { app, name });
@@ -54,9 +41,9 @@ serviceSuite('a dry run', (node) => {
       ['1.0.0', 'early', { rollout: 10 }],
     ] as const) {
       const artifacts = [artifactOf(`${channel}-${version}`)];
-      await publish(node, tenant, version, { channel, artifacts, ...more });
+      await tenant.publish(version, { channel, artifacts, ...more });
     }
-    await control(node, tenant, '0.5.0', { status: 'rolled_back' });
+    await tenant.control('0.5.0', { status: 'rolled_back' });
     const deviceOf = (deviceId: string, version: string, more: Json = {}) => {
       return { deviceId, version, channel: 'stable', platform: 'linux', arch: 'x86_64', ...more };
     };
@@ -67,8 +54,8 @@ serviceSuite('a dry run', (node) => {
       ...[deviceOf('c', '1.1.0'), deviceOf('d', '1.0.0', { platform: 'windows' })],
       ...[deviceOf('e', '1.0.0', { channel: 'beta' }), ...Array.from({ length: 20 }, early)],
     ];
-    expect((await report(node, tenant, devices)).status).toBe(200);
-    expect((await check(node, tenant, '0.9.0')).body?.version).toBe('1.2.0');
+    expect((await tenant.report(devices)).status).toBe(200);
+    expect(await tenant.offered()).toBe('1.2.0');
     await eventually('they are on record', async () => {
       const { body } = await admin(node, 'GET', `fleet?app=${app}`);
       return body?.total === devices.length;
@@ -79,7 +66,7 @@ serviceSuite('a dry run', (node) => {
   /** Tries a call whose body names 1.2.0 on `stable` unless told otherwise. */
   const ask = (method: string, path: string, more: Json) => {
     const name = { app: tenant.app, channel: 'stable', version: '1.2.0' };
-    return manage(node, tenant, method, `${path}?dryRun=true`, { ...name, ...more });
+    return tenant.manage(method, `${path}?dryRun=true`, { ...name, ...more });
   };
   const tryOf = async (...args: Parameters<typeof ask>): Promise<Tried> => {
     const { status, body, text } = await ask(...args);
@@ -129,7 +116,7 @@ serviceSuite('a dry run', (node) => {
   const EARLY = { channel: 'early', version: '1.0.0' };
   const promote = (more: Json = {}) => {
     const names = { app: tenant.app, version: '1.2.0', from: 'stable', to: 'early', rollout: 100 };
-    return manage(node, tenant, 'POST', 'releases/promote?dryRun=true', { ...names, ...more });
+    return tenant.manage('POST', 'releases/promote?dryRun=true', { ...names, ...more });
   };
 
   it('of a promotion answers the release on the other channel, and what moves (§23.1)', async () => {
@@ -196,7 +183,7 @@ serviceSuite('a dry run', (node) => {
     ] as const) {
       for (const value of ['', 'TRUE']) {
         const body = { ...release, ...more };
-        const answer = await manage(node, tenant, method, `${path}?dryRun=${value}`, body);
+        const answer = await tenant.manage(method, `${path}?dryRun=${value}`, body);
         expectError(answer, 400, 'dryRun: Must be one of true, false');
       }
     }
@@ -204,7 +191,7 @@ serviceSuite('a dry run', (node) => {
 
   const planOf = async (channel: string, version: string) => {
     const query = new URLSearchParams({ app: tenant.app, channel, version });
-    return (await manage(node, tenant, 'GET', `releases/plan?${query}`)).body?.plan;
+    return (await tenant.manage('GET', `releases/plan?${query}`)).body?.plan;
   };
 
   function setPlan(...args: readonly string[]) {
@@ -228,7 +215,7 @@ serviceSuite('a dry run', (node) => {
     expect(await planOf('early', '1.0.0')).toBeUndefined();
     const body = { app: tenant.app, channel: 'stable', version: 'v1.3' };
     const planned = { ...body, plan: { preset: 'normal' } };
-    const published = await manage(node, tenant, 'POST', 'releases?dryRun=false', planned);
+    const published = await tenant.manage('POST', 'releases?dryRun=false', planned);
     expect(published.status).toBe(201);
     expect(await planOf('stable', '1.3.0')).toMatchObject({ preset: 'normal' });
   });
@@ -239,7 +226,7 @@ serviceSuite('a dry run', (node) => {
     expect(code, stdout).toBe(0);
     const first = /^warning: steps\.0\.rollout: Once its hours are open [^\n]+ from 10 % to 20 %/;
     expect(stdout).toMatch(first);
-    const { body } = await manage(node, tenant, 'GET', 'releases/plan/presets');
+    const { body } = await tenant.manage('GET', 'releases/plan/presets');
     const presets = body?.presets as { name: string; guards: object; steps: object[] }[];
     expect(presets.map(({ name }) => name)).toEqual(['careful', 'normal', 'fast']);
     const { guards, steps } = presets[2] ?? {};

@@ -14,16 +14,7 @@ import { asEdge, makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import {
-  type Answer,
-  admin,
-  control,
-  createTenant,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, admin, createTenant, Tenant } from '../support/tenant.ts';
 
 /** What calls about a channel need beside its name. */
 const BODIES: Readonly<Record<string, object>> = {
@@ -87,7 +78,7 @@ serviceSuite('what a service answers edges', (service) => {
       expect(answer.status, secret).toBe(401);
       expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
-    const release = await manage(service, { secret: token }, 'GET', 'releases');
+    const release = await new Tenant(service, { secret: token }).manage('GET', 'releases');
     expect(release.status).toBe(401);
   });
 
@@ -174,7 +165,7 @@ serviceSuite('what a service answers edges', (service) => {
     const { secret } = await makeEdgeToken(service, mine.org);
     for (const each of [mine, other]) await told(each);
     const device = { deviceId: 'd', version: '1.0.0', platform: 'linux', labels: { site: 'hush' } };
-    await report(service, other, [device]);
+    await other.report([device]);
     const place = { channel: 'stable', deviceId: 'd', canonicalVersion: '1.0.0' };
     const failures = [mine, other].map(({ appId }) => ({ appId, ...place }));
     const half = { accepted: 1, dropped: 1 };
@@ -213,13 +204,13 @@ serviceSuite('what a service answers edges', (service) => {
     const same = await asEdge(service, secret, 'GET', 'index', { headers });
     expect([same.status, same.text, isSigned(same, nonce)]).toEqual([304, '', true]);
     const waiting = asEdge(service, secret, 'GET', 'index?wait=5000', { headers });
-    await publish(service, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     expect((await waiting).status).toBe(200);
   });
 
   it('an offer is recorded only where devices can be offered it in that state (§29.4)', async () => {
     const tenant = await createTenant(service);
-    const { body = {} } = await publish(service, tenant, '1.0.0', { rollout: 0 });
+    const { body = {} } = await tenant.publish('1.0.0', { rollout: 0 });
     const release = (body.release as { id: string }).id;
     await told(tenant);
     const { body: index = {} } = await asEdge(service, token, 'GET', 'index');
@@ -232,18 +223,18 @@ serviceSuite('what a service answers edges', (service) => {
       (await post('offer', { ...name, state, release, ...change })).body;
     expect(await offer()).toMatchObject({ isRecorded: false });
     expect(await offer({ release: 'rel_none' })).toMatchObject({ isRecorded: false });
-    await control(service, tenant, '1.0.0', { rollout: 50 });
+    await tenant.control('1.0.0', { rollout: 50 });
     const present = { ...state, revision: state.revision + 1 };
     expect(await offer()).toMatchObject({ isRecorded: false, revision: present.revision });
     expect(await offer({ state: present })).toMatchObject({ isRecorded: true });
-    expect((await control(service, tenant, '1.0.0', { rollout: 10 })).status).toBe(422);
+    expect((await tenant.control('1.0.0', { rollout: 10 })).status).toBe(422);
   });
 
   it('a release is sent once, not to who names its edition, and a megabyte at a time (§29.3, §29.9)', async () => {
     const tenant = await createTenant(service);
     const notes = 'x'.repeat(200 * 1024);
     for (let minor = 0; minor < 7; minor++) {
-      expect((await publish(service, tenant, `1.${minor}.0`, { notes })).status).toBe(201);
+      expect((await tenant.publish(`1.${minor}.0`, { notes })).status).toBe(201);
     }
     const name = { app: tenant.app, channel: 'stable' };
     const sent: string[] = [];

@@ -12,26 +12,17 @@
 // tested in test/faults, how soon changes arrive in test/timed.
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { arrives, makeEdgeToken, startEdge } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { runSluice } from '../support/sluice-command.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ARTIFACT, admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const REQUESTS_PER_MINUTE = 120;
 /** What devices ask, below an app with 1.0.0 on stable, and the status of the answer. */
@@ -71,23 +62,18 @@ const NOT_OF_EDGES: readonly (readonly [method: string, path: string])[] = [
   ['GET', 'docs'],
 ];
 describeOnBackends('an edge of a service', (backend) => {
-  let service: ServingNode;
+  const service = suiteNode(() => backend.start({ SECRET_KEY: 'a key of the tests' }));
   let edge: ServingNode;
   let token: { readonly id: string; readonly secret: string };
   beforeAll(async () => {
-    service = await backend.start({ SECRET_KEY: 'a key of the tests' });
     token = await makeEdgeToken(service);
     // Feeds name the address by which they are read.
     edge = await startEdge(service.url, token.secret, { PUBLIC_URL: service.url });
   });
-  afterAll(async () => {
-    await edge?.dispose();
-    await service?.dispose();
-  });
+  endWithSuite(() => [edge]);
 
   async function withRelease(more: object = {}): Promise<Tenant> {
-    const tenant = await createTenant(service);
-    await publish(service, tenant, '1.0.0', { ...more });
+    const tenant = await createTenant(service, ['1.0.0', { ...more }]);
     await arrives(edge, tenant, '1.0.0');
     return tenant;
   }
@@ -131,15 +117,14 @@ describeOnBackends('an edge of a service', (backend) => {
   });
 
   it('brings its devices to the record, with what they said (§29.5)', async () => {
-    const tenant = await createTenant(service);
-    await publish(service, tenant, '1.0.0');
+    const tenant = await createTenant(service, ['1.0.0']);
     await eventually('the edge knows the app', async () => {
       return (
-        (await check(edge, tenant, '0.9.0', { device: 'd', query: 'l.site=a' })).status === 200
+        (await tenant.at(edge).check('0.9.0', { device: 'd', query: 'l.site=a' })).status === 200
       );
     });
     await expect
-      .poll(() => devicesOf(service, tenant))
+      .poll(() => tenant.devices())
       .toMatchObject([
         {
           ...{ deviceId: 'd', version: '0.9.0', platform: 'linux', arch: 'x86_64' },
@@ -154,18 +139,18 @@ describeOnBackends('an edge of a service', (backend) => {
 
   it('puts a first offer on record before it makes it (§29.4)', async () => {
     const tenant = await withRelease({ rollout: 100 });
-    expect((await control(service, tenant, '1.0.0', { rollout: 10 })).status).toBe(422);
+    expect((await tenant.control('1.0.0', { rollout: 10 })).status).toBe(422);
   });
 
   it('counts the requests of a device by itself (§29.8)', async () => {
     const tenant = await withRelease();
     const device = randomUUID();
     const answers = await Promise.all(
-      Array.from({ length: REQUESTS_PER_MINUTE }, () => check(edge, tenant, '1.0.0', { device })),
+      Array.from({ length: REQUESTS_PER_MINUTE }, () => tenant.at(edge).check('1.0.0', { device })),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
-    expect((await check(edge, tenant, '1.0.0', { device })).status).toBe(429);
-    expect((await check(service, tenant, '1.0.0', { device })).status).toBe(204);
+    expect((await tenant.at(edge).check('1.0.0', { device })).status).toBe(429);
+    expect((await tenant.check('1.0.0', { device })).status).toBe(204);
   });
 
   it('decides by the labels of a check at once, which are on record, and by others soon (§29.7)', async () => {
@@ -173,17 +158,17 @@ describeOnBackends('an edge of a service', (backend) => {
     const device = 'd';
     const query = 'l.ring=inner';
     await eventually('the edge serves it', async () => {
-      return (await check(edge, tenant, OLD, { query })).status === 200;
+      return (await tenant.at(edge).check(OLD, { query })).status === 200;
     });
-    expect(await asks(edge, tenant, { device })).toBe(false);
-    expect(await asks(edge, tenant, { device, query })).toBe(true);
-    expect(await asks(edge, tenant, { device })).toBe(true);
-    await expectLabels(service, tenant, { ring: 'inner' });
-    await label(service, tenant, device, { ring: 'outer' });
-    await eventually('they decide', async () => !(await asks(edge, tenant, { device })));
+    expect(await asks(tenant.at(edge), { device })).toBe(false);
+    expect(await asks(tenant.at(edge), { device, query })).toBe(true);
+    expect(await asks(tenant.at(edge), { device })).toBe(true);
+    await expectLabels(tenant, { ring: 'inner' });
+    await label(tenant, device, { ring: 'outer' });
+    await eventually('they decide', async () => !(await asks(tenant.at(edge), { device })));
     // Of a device that the edge does not know it asks.
-    await label(service, tenant, 'other', { ring: 'inner' });
-    expect(await asks(edge, tenant, { device: 'other' })).toBe(true);
+    await label(tenant, 'other', { ring: 'inner' });
+    expect(await asks(tenant.at(edge), { device: 'other' })).toBe(true);
   });
 
   it('is examined by the doctor, who says what is wrong with another (Edges)', async () => {

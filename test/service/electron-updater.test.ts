@@ -2,15 +2,15 @@
 // and arch that Electron apps ship for, the right version and the right file.
 
 import { createHash } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   type ElectronAnswer,
   type ElectronClientOptions,
   runElectronClient,
 } from '../support/electron-client.ts';
-import { anotherApp, artifacts, at, release, serve } from '../support/released.ts';
-import { deviceSuite } from '../support/service-suite.ts';
-import { createTenant, type Tenant } from '../support/tenant.ts';
+import { artifacts, at } from '../support/released.ts';
+import { deviceSuite, suiteTenant } from '../support/service-suite.ts';
+import type { Tenant } from '../support/tenant.ts';
 
 type Client = Pick<ElectronClientOptions, 'type' | 'arch'>;
 
@@ -69,10 +69,7 @@ function clientOf(type: ElectronClientOptions['type'], arch: string): Client {
 }
 
 deviceSuite('electron-updater itself', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = suiteTenant(node);
 
   const run = ({ app }: Tenant, client: Client, more: Partial<ElectronClientOptions> = {}) =>
     runElectronClient({
@@ -85,13 +82,11 @@ deviceSuite('electron-updater itself', (node) => {
   it('takes the file of its platform and arch, also where the address names the arch, or no file does (§16.7, §16.12)', async () => {
     // The newer release has no file for arm64 on Windows.
     const newer = fileSet('2.1.0').filter(({ url }) => !url.endsWith('-arm64.exe'));
-    const app = await anotherApp(
-      node,
-      tenant,
+    const app = await tenant.anotherApp(
       ['1.0.0', { artifacts: fileSet('1.0.0') }],
       ['2.0.0', { artifacts: fileSet('2.0.0') }],
     );
-    const foreign = await anotherApp(node, tenant, [
+    const foreign = await tenant.anotherApp([
       '2.0.0',
       { artifacts: fileSet('2.0.0', FOREIGN_FILES, 'hex') },
     ]);
@@ -107,7 +102,7 @@ deviceSuite('electron-updater itself', (node) => {
       const answer = await run(app, clientOf('nsis', 'x64'), { version });
       expect(answer).toMatchObject({ isUpdateAvailable: false, version: '2.0.0' });
     }
-    await release(node, app, '2.1.0', { artifacts: newer });
+    await app.release('2.1.0', { artifacts: newer });
     for (const [type, arch, file] of EXPECTED) {
       // `${arch}` in the address of a provider is replaced when the app is built.
       const electronUrl = `${node.url}/e/${app.app}/stable/${arch}`;
@@ -117,14 +112,14 @@ deviceSuite('electron-updater itself', (node) => {
   });
 
   it('takes what asks for no newer system than its own, by the version of its kernel (§16.13)', async () => {
-    const app = await anotherApp(node, tenant);
+    const app = await tenant.anotherApp();
     for (const [version, system, isTaken] of [
       ['2.0.0', '13.7', true],
       ['3.0.0', '14.0', false],
     ] as const) {
       const told = { sha512: sumOf('app'), minimumSystemVersion: system };
       const mac = { platform: 'darwin', url: at('app-mac.zip'), ...told };
-      await release(node, app, version, { artifacts: [mac] });
+      await app.release(version, { artifacts: [mac] });
       const answer = await run(app, { type: 'mac', arch: 'arm64' }, { kernel: '22.6.0' });
       expect(answer).toMatchObject({ version, isUpdateAvailable: isTaken });
     }
@@ -132,7 +127,7 @@ deviceSuite('electron-updater itself', (node) => {
 
   it('asks for the files of its own channel when it is a prerelease', async () => {
     const beta = { channel: 'beta', artifacts: fileSet('2.0.0-beta.2') };
-    const app = await anotherApp(node, tenant, ['2.0.0-beta.2', beta]);
+    const app = await tenant.anotherApp(['2.0.0-beta.2', beta]);
     const electronUrl = `${node.url}/e/${app.app}/beta`;
     const more = { electronUrl, version: '2.0.0-beta.1', channel: 'beta' };
     for (const client of [clientOf('nsis', 'x64'), clientOf('mac', 'arm64')]) {
@@ -147,9 +142,7 @@ deviceSuite('electron-updater itself', (node) => {
   });
 
   it('a release at 20 % reaches 20 % of stock clients, the rest get the one before', async () => {
-    const app = await anotherApp(
-      node,
-      tenant,
+    const app = await tenant.anotherApp(
       ['1.5.0', { artifacts: fileSet('1.5.0') }],
       ['2.0.0', { artifacts: fileSet('2.0.0'), rollout: 20 }],
     );
@@ -166,7 +159,7 @@ deviceSuite('electron-updater itself', (node) => {
     expect(counts.get('1.5.0')).toBe(FLEET_SIZE - reached);
 
     // A client keeps its identity, so it keeps its answer as the rollout rises.
-    await serve(node, app, '2.0.0', { rollout: 100 });
+    await app.serve('2.0.0', { rollout: 100 });
     expect(await run(app, { type: 'nsis', arch: 'x64' })).toMatchObject({ version: '2.0.0' });
   });
 });

@@ -14,19 +14,7 @@ import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { member, Person } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  control,
-  createTenant,
-  decisions,
-  devicesOf,
-  publish,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ARTIFACT, admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 type Question = readonly [path: string, status: number, shown: string];
 
@@ -85,27 +73,26 @@ async function furnish(node: ServingNode): Promise<Made> {
   await admin(node, 'POST', 'edge-tokens', { name: 'west', org: tenant.org });
   const artifacts = { artifacts: ARTIFACTS };
   const targets = { matchLabels: { ring: ['early'] } };
-  await publish(node, tenant, '1.0.0', artifacts);
-  await publish(node, tenant, '1.5.0', artifacts);
-  await control(node, tenant, '1.5.0', { status: 'rolled_back' });
-  await publish(node, tenant, '2.0.0', { ...artifacts, targets });
-  const channel = { app: tenant.app, name: 'stable', defaultRollout: 60 };
-  await admin(node, 'PATCH', 'channels', channel);
+  await tenant.publish('1.0.0', artifacts);
+  await tenant.publish('1.5.0', artifacts);
+  await tenant.control('1.5.0', { status: 'rolled_back' });
+  await tenant.publish('2.0.0', { ...artifacts, targets });
+  await tenant.setChannel({ defaultRollout: 60 });
   const told = { deviceId: 'told', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
-  await report(node, tenant, [{ ...told, channel: 'stable', labels: { ring: 'early' } }]);
-  await check(node, tenant, '0.9.0', { device: 'asked' });
-  expect((await publishOnce(node, tenant)).status).toBe(201);
+  await tenant.report([{ ...told, channel: 'stable', labels: { ring: 'early' } }]);
+  await tenant.check('0.9.0', { device: 'asked' });
+  expect((await publishOnce(tenant)).status).toBe(201);
   await eventually('the offer is on record', async () => {
-    return (await devicesOf(node, tenant, 'offered=1.0.0')).length === 1;
+    return (await tenant.devices('offered=1.0.0')).length === 1;
   });
   return { tenant, hook, owner };
 }
 
 /** Publishes a release that no device gets, under an idempotency key. */
-function publishOnce(node: ServingNode, { app, secret }: Tenant) {
-  const headers = { authorization: `Bearer ${secret}`, 'idempotency-key': 'build-17' };
-  const body = { app, channel: 'beta', version: '3.0.0', rollout: 0, artifacts: ARTIFACTS };
-  return send(node, 'POST', '/api/v1/releases', { headers, body });
+function publishOnce(tenant: Tenant) {
+  const release = { channel: 'beta', version: '3.0.0', rollout: 0, artifacts: ARTIFACTS };
+  const body = { app: tenant.app, ...release };
+  return tenant.manage('POST', 'releases', body, { 'idempotency-key': 'build-17' });
 }
 
 /** Fills a text with the names that it asks for. */
@@ -115,16 +102,16 @@ function filled(text: string, { app, appId, org }: Tenant): string {
 
 /** Expects what was promised before, each by the answer to what would break it. */
 async function expectPromises(node: ServingNode, { tenant, hook, owner }: Made): Promise<void> {
-  const rolledBack = await control(node, tenant, '1.5.0', { status: 'published' });
+  const rolledBack = await tenant.at(node).control('1.5.0', { status: 'published' });
   expect([rolledBack.status, rolledBack.body?.error]).toEqual([
     409,
     'A rolled-back release cannot be re-served',
   ]);
   // The rollout of an offered release is not lowered, and a version is published once.
-  expect((await control(node, tenant, '1.0.0', { rollout: 1 })).status).toBe(422);
-  expect((await publish(node, tenant, '1.0')).status).toBe(409);
+  expect((await tenant.at(node).control('1.0.0', { rollout: 1 })).status).toBe(422);
+  expect((await tenant.at(node).publish('1.0')).status).toBe(409);
   // A call with the same idempotency key gets its first answer.
-  const again = await publishOnce(node, tenant);
+  const again = await publishOnce(tenant.at(node));
   expect([again.status, again.body?.release]).toMatchObject([201, { version: '3.0.0' }]);
   const headers = { cookie: `sluice_session=${owner.token}` };
   const { body } = await send(node, 'GET', '/console/api/session', { headers });
@@ -220,7 +207,7 @@ describe('the embedded set-up', () => {
       const { code, stderr } = await runSluiceHere(['backup', file], env);
       expect([code, stderr]).toEqual([0, '']);
       // What comes after the backup is not in it.
-      expect((await publish(node, made.tenant, '9.0.0')).status).toBe(201);
+      expect((await made.tenant.at(node).publish('9.0.0')).status).toBe(201);
       output += node.output();
       execFileSync('sh', ['-c', 'mkdir -m 700 "$1" && tar -C "$1" -xzf "$0"', file, restored]);
       await startOn(restored);
@@ -230,7 +217,7 @@ describe('the embedded set-up', () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
       // The first check of a channel reads it, which a busy machine may not do in the time of a check.
       await eventually('the ledger is in time', async () => {
-        return (await check(node, made.tenant, '0.9.0')).status === 200;
+        return (await made.tenant.at(node).check('0.9.0')).status === 200;
       });
       await expectPromises(node, made);
     });
@@ -247,10 +234,10 @@ describe('the embedded set-up', () => {
 
     it('plans waves by stored labels, takes new releases, and serves them at once', async () => {
       const told = { deviceId: 'told', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
-      const wave = await decisions(node, made.tenant, [told]);
+      const wave = await made.tenant.at(node).decisions([told]);
       expect([wave.status, wave.text]).toEqual([200, expect.stringContaining('2.0.0')]);
-      expect((await publish(node, made.tenant, '5.0.0', { rollout: 100 })).status).toBe(201);
-      expect((await check(node, made.tenant, '0.9.0')).body?.version).toBe('5.0.0');
+      expect((await made.tenant.at(node).publish('5.0.0', { rollout: 100 })).status).toBe(201);
+      expect(await made.tenant.at(node).offered()).toBe('5.0.0');
     });
   });
 

@@ -5,10 +5,9 @@
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { auditOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { check, createTenant, devicesOf, manage, report, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const DEVICE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' };
 
@@ -16,24 +15,20 @@ serviceSuite('erasure of a device', (node) => {
   async function furnish(deviceId: string): Promise<Tenant> {
     const tenant = await createTenant(node);
     const device = { deviceId, ...DEVICE, labels: { ring: 'a' } };
-    expect((await report(node, tenant, [device])).status).toBe(200);
+    expect((await tenant.report([device])).status).toBe(200);
     return tenant;
   }
 
   const erase = (tenant: Tenant, deviceId: string) =>
-    manage(node, tenant, 'DELETE', `devices/${encodeURIComponent(deviceId)}?app=${tenant.app}`);
-
-  async function idsOf(tenant: Tenant): Promise<unknown[]> {
-    return (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
-  }
+    tenant.manage('DELETE', `devices/${encodeURIComponent(deviceId)}?app=${tenant.app}`);
 
   it('is 204 once, then 404, and the audit has a hash of the id (§4.23)', async () => {
     const tenant = await furnish('a device/1');
     expect(await erase(tenant, 'a device/1')).toMatchObject({ status: 204, text: '' });
     expectError(await erase(tenant, 'a device/1'), 404, 'Unknown device');
-    expectError(await manage(node, tenant, 'DELETE', 'devices/one'), 400, 'app: Required');
-    expect(await idsOf(tenant)).toEqual([]);
-    const [entry] = await auditOf(node, tenant, 'action=device&limit=1');
+    expectError(await tenant.manage('DELETE', 'devices/one'), 400, 'app: Required');
+    expect(await tenant.deviceIds()).toEqual([]);
+    const [entry] = await tenant.audit('action=device&limit=1');
     expect(entry).toMatchObject({ action: 'device.erase', subject: tenant.app, after: null });
     expect(JSON.stringify(entry)).not.toContain('a device/1');
   });
@@ -42,19 +37,19 @@ serviceSuite('erasure of a device', (node) => {
     const tenant = await furnish('one');
     await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
-        check(node, tenant, `1.${index}.0`, { device: index % 2 === 0 ? 'one' : `other-${index}` }),
+        tenant.check(`1.${index}.0`, { device: index % 2 === 0 ? 'one' : `other-${index}` }),
       ),
     );
     expect((await erase(tenant, 'one')).status).toBe(204);
-    await check(node, tenant, '9.0.0', { device: 'last' });
+    await tenant.check('9.0.0', { device: 'last' });
     await eventually('what was asked later is on record', async () => {
-      const ids = await idsOf(tenant);
+      const ids = await tenant.deviceIds();
       return ids.includes('last') && ids.length >= 51;
     });
-    expect(await idsOf(tenant)).not.toContain('one');
-    await check(node, tenant, '2.0.0', { device: 'one' });
-    await eventually('it is on record', async () => (await idsOf(tenant)).includes('one'));
-    const [device] = await devicesOf(node, tenant, 'version=2.0.0');
+    expect(await tenant.deviceIds()).not.toContain('one');
+    await tenant.check('2.0.0', { device: 'one' });
+    await eventually('it is on record', async () => (await tenant.deviceIds()).includes('one'));
+    const [device] = await tenant.devices('version=2.0.0');
     expect(device).toMatchObject({ deviceId: 'one', labels: {} });
   });
 
@@ -67,10 +62,10 @@ serviceSuite('erasure of a device', (node) => {
       const again = await run(id);
       expect([again.code, again.stderr]).toEqual([1, 'sluice: Unknown device\n']);
     }
-    expect((await report(node, tenant, [{ deviceId: 'two', ...DEVICE }])).status).toBe(200);
+    expect((await tenant.report([{ deviceId: 'two', ...DEVICE }])).status).toBe(200);
     const query = `devices?app=${tenant.app}`;
-    expect((await manage(node, tenant, 'DELETE', `${query}&deviceId=two`)).status).toBe(204);
-    expectError(await manage(node, tenant, 'DELETE', query), 400, 'deviceId: Required');
-    expect(await idsOf(tenant)).toEqual([]);
+    expect((await tenant.manage('DELETE', `${query}&deviceId=two`)).status).toBe(204);
+    expectError(await tenant.manage('DELETE', query), 400, 'deviceId: Required');
+    expect(await tenant.deviceIds()).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { type CommandResult, runSluiceHere } from '../support/sluice-command.ts';
-import { admin, createTenant, manage, publish, report, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 /** What the tests of a command have: a node, a tenant of its own there, and a folder. */
 type Place = { readonly node: ServingNode; readonly tenant: Tenant; readonly folder: string };
@@ -31,7 +31,7 @@ const named = (place: Place): string[] => [...onStable(place), '--version', '1.0
 
 /** Arguments for a release that is published at 10 %. */
 async function ofRelease(place: Place, ...more: string[]): Promise<string[]> {
-  await publish(place.node, place.tenant, '1.0.0', { rollout: 10 });
+  await place.tenant.publish('1.0.0', { rollout: 10 });
   return [...named(place), ...more];
 }
 
@@ -40,7 +40,7 @@ async function ofPlan(place: Place): Promise<string[]> {
   const args = await ofRelease(place);
   const name = { app: place.tenant.app, channel: 'stable', version: '1.0.0' };
   const steps = [{ rollout: 20, holdMinutes: 60 }];
-  await manage(place.node, place.tenant, 'PUT', 'releases/plan', { ...name, steps });
+  await place.tenant.manage('PUT', 'releases/plan', { ...name, steps });
   return args;
 }
 
@@ -63,15 +63,15 @@ async function withDevices(place: Place, ...more: string[]): Promise<string[]> {
   const devices = ['a', 'b', 'c'].map((deviceId) => ({
     ...{ deviceId, version: '0.9.0', platform: 'linux' },
   }));
-  await report(place.node, place.tenant, devices);
+  await place.tenant.report(devices);
   return [...app(place), ...more];
 }
 
 /** Arguments for a call that waits for an approval. */
 async function approval(place: Place): Promise<string[]> {
-  const { node, tenant } = place;
-  await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', approvals: 'one' });
-  const { body } = await publish(node, tenant, '1.0.0');
+  const { tenant } = place;
+  await tenant.setChannel({ approvals: 'one' });
+  const { body } = await tenant.publish('1.0.0');
   return [idOf(body?.approval)];
 }
 
@@ -119,7 +119,7 @@ async function edgeToken({ node }: Place): Promise<string[]> {
 async function ofHeldPlan(place: Place): Promise<string[]> {
   const args = await ofPlan(place);
   const body = { app: place.tenant.app, channel: 'stable', version: '1.0.0', action: 'hold' };
-  await manage(place.node, place.tenant, 'PATCH', 'releases/plan', body);
+  await place.tenant.manage('PATCH', 'releases/plan', body);
   return args;
 }
 
@@ -127,7 +127,7 @@ async function ofHeldPlan(place: Place): Promise<string[]> {
 async function ofStop(place: Place): Promise<string[]> {
   await ofRelease(place);
   const { app: stopped } = place.tenant;
-  const { body } = await manage(place.node, place.tenant, 'POST', 'stop', { app: stopped });
+  const { body } = await place.tenant.manage('POST', 'stop', { app: stopped });
   return [idOf(body?.stop)];
 }
 

@@ -8,10 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { releasesOf } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, testTenant } from '../support/service-suite.ts';
 import { type CommandResult, SLUICE_COMMAND } from '../support/sluice-command.ts';
-import { createTenant, type Tenant } from '../support/tenant.ts';
 
 type Workflow = {
   readonly jobs: Readonly<
@@ -26,9 +24,8 @@ const URL_BASE = 'https://downloads.example.com';
 
 serviceSuite('the recipes', (node) => {
   let folder: string;
-  let tenant: Tenant;
+  const tenant = testTenant(node);
   beforeEach(async () => {
-    tenant = await createTenant(node);
     folder = mkdtempSync(join(tmpdir(), 'sluice-recipe-'));
     mkdirSync(join(folder, 'bin'));
     mkdirSync(join(folder, 'dist'));
@@ -67,7 +64,7 @@ serviceSuite('the recipes', (node) => {
     });
   }
 
-  const releases = () => releasesOf(node, tenant);
+  const releases = () => tenant.releases();
   const noted = () => readFileSync(join(folder, 'noted'), 'utf8').trim().split('\n');
 
   describe('publish-action', () => {

@@ -4,26 +4,24 @@
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { check, createTenant, devicesOf, manage, publish } from '../support/tenant.ts';
+import { createTenant, releaseOf } from '../support/tenant.ts';
 
 serviceSuite('explaining a decision with a key', (node) => {
   it('tells what a device would be answered, and why, and writes nothing (§4.20)', async () => {
     const tenant = await createTenant(node);
-    const explain = (query: string) =>
-      manage(node, tenant, 'GET', `explain?app=${tenant.app}${query}`);
-    const { id } = releaseOf(await publish(node, tenant, '1.1.0'));
-    await publish(node, tenant, '1.2.0', { status: 'paused' });
+    const explain = (query: string) => tenant.manage('GET', `explain?app=${tenant.app}${query}`);
+    const { id } = releaseOf(await tenant.publish('1.1.0'));
+    await tenant.publish('1.2.0', { status: 'paused' });
     const described = '&channel=stable&platform=linux&arch=x86_64&version=1.0.0&deviceId=x';
     expect((await explain(described)).body?.decision).toMatchObject({ reason: 'offered' });
-    const release = await manage(node, tenant, 'GET', `releases/${id}`);
+    const release = await tenant.manage('GET', `releases/${id}`);
     expect(release.body).toMatchObject({ offered: false, offeredAt: null });
-    expect(await devicesOf(node, tenant)).toEqual([]);
+    expect(await tenant.devices()).toEqual([]);
 
-    const asked = await check(node, tenant, '1.0.0', { device: 'a', query: 'l.ring=x' });
+    const asked = await tenant.check('1.0.0', { device: 'a', query: 'l.ring=x' });
     await eventually('the device is on record', async () => {
-      return (await devicesOf(node, tenant)).length === 1;
+      return (await tenant.devices()).length === 1;
     });
     const answer = await explain('&deviceId=a&l.kept=1');
     const usual = { channel: 'stable', bucket: expect.any(Number), threshold: 10_000, unmet: [] };

@@ -3,21 +3,12 @@
 // is tested in test/http/feed-formats.test.ts, hostile notes in test/updater/hostile-notes.test.ts.
 
 import { createHash } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runElectronClient } from '../support/electron-client.ts';
 import { sleep } from '../support/eventually.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
-import { release, serve, tenantWith } from '../support/released.ts';
-import { deviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { deviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { type Answer, admin, createTenant, send } from '../support/tenant.ts';
 
 const FORMATS = [
   ['', 'application/json'],
@@ -31,10 +22,7 @@ const FULL = NOTES + '#'.repeat(256 * KIB - Buffer.byteLength(NOTES));
 const SETUP = { url: 'https://a.b/setup.exe', sha512: `${'a'.repeat(86)}==` };
 
 deviceSuite('the release feeds', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await tenantWith(node, ['1.0.0', { notes: '# First' }]);
-  });
+  const tenant = suiteTenant(node, ['1.0.0', { notes: '# First' }]);
 
   function feed(path: string, headers = {}, method = 'GET'): Promise<Answer> {
     return send(node, method, `/feed/${path}`, { headers });
@@ -42,9 +30,9 @@ deviceSuite('the release feeds', (node) => {
 
   it('have notes as they were published, as the release list, update files and update checks have (§4.9)', async () => {
     const artifacts = [{ ...SETUP, platform: 'windows', arch: 'x64', signature: 'c2lnbmF0dXJl' }];
-    const own = await tenantWith(node, ['0.9.0'], ['1.0.0', { notes: FULL, artifacts }]);
+    const own = await createTenant(node, ['0.9.0'], ['1.0.0', { notes: FULL, artifacts }]);
     const { status, body } = await feed(`${own.app}/stable`);
-    const list = await manage(node, own, 'GET', `releases?app=${own.app}`);
+    const list = await own.manage('GET', `releases?app=${own.app}`);
     const { releases } = list.body as { releases: { version: string; notes: string }[] };
     expect([status, body]).toStrictEqual([200, { app: own.app, channel: 'stable', releases }]);
     expect(releases.map(({ version }) => version)).toEqual(['1.0.0', '0.9.0']);
@@ -57,9 +45,9 @@ deviceSuite('the release feeds', (node) => {
     expect(await runElectronClient(client)).toMatchObject({ version: '1.0.0', file: SETUP });
     const { headers } = await send(node, 'GET', `/e/${own.app}/stable/latest.yml`);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
-    const offer = await check(node, own, '0.9.0', { platform: 'windows' });
+    const offer = await own.check('0.9.0', { platform: 'windows' });
     expect(offer.body).toMatchObject({ version: '1.0.0', notes: FULL });
-    const more = await publish(node, own, '1.1.0', { notes: `${FULL}x` });
+    const more = await own.publish('1.1.0', { notes: `${FULL}x` });
     expect([more.status, more.body?.error]).toEqual([400, 'notes: Must have at most 256 KiB']);
     const empty = await feed(`${own.app}/beta`);
     expect(empty.body).toStrictEqual({ app: own.app, channel: 'beta', releases: [] });
@@ -102,14 +90,14 @@ deviceSuite('the release feeds', (node) => {
     });
 
     it('follow the channel: a change has another tag, a change back the former one', async () => {
-      const own = await tenantWith(node, ['1.0.0']);
+      const own = await createTenant(node, ['1.0.0']);
       const tagOf = async () => (await feed(`${own.app}/stable${format}`)).headers.get('etag');
       const before = await tagOf();
-      await release(node, own, '1.1.0');
+      await own.release('1.1.0');
       const after = await feed(`${own.app}/stable${format}`, known(before));
       expect([after.status, after.text.includes('1.1.0')]).toEqual([200, true]);
       expect(await tagOf()).not.toBe(before);
-      await serve(node, own, '1.1.0', { status: 'paused' });
+      await own.serve('1.1.0', { status: 'paused' });
       expect(await tagOf()).toBe(before);
     });
 
@@ -132,7 +120,7 @@ deviceSuite('the release feeds', (node) => {
 
   it('reach many at once, and a slow reader whole, with the tag of their bytes', async () => {
     const quotes = Array.from({ length: 5 }, (_, index) => '"'.repeat(256 * KIB - 20) + index);
-    const { app } = await tenantWith(
+    const { app } = await createTenant(
       node,
       ...quotes.map((notes, index) => [`1.${index}.0`, { notes }] as const),
     );

@@ -4,26 +4,16 @@
 
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Finding } from '../../src/contract/dry-run.ts';
 import { classifyAssets } from '../../src/domain/release/asset/classify-assets.ts';
 import { findingText } from '../../src/words/finding.ts';
 import { BuildFolder } from '../support/build-folder.ts';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
-import type { Json } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, testTenant } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import {
-  ARTIFACT,
-  admin,
-  control,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { ARTIFACT, admin, type Json } from '../support/tenant.ts';
 
 /** A release of files, the content of each of which is its name. */
 type Case = {
@@ -85,16 +75,13 @@ const CHANNELS = ['stable', 'posted', 'built', 'imported', 'promoted'];
 
 serviceSuite('findings', (node) => {
   const folder = new BuildFolder();
-  let tenant: Tenant;
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = testTenant(node);
   const run = (args: readonly string[]) =>
     runSluiceHere(args, { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret });
   const call = (query: string, more: Json = {}, path = 'releases') => {
     const name = { app: tenant.app, channel: 'stable', version: '1.0.15' };
     const body = { ...name, artifacts: [ARTIFACT], ...more };
-    return manage(node, tenant, 'POST', `${path}${query}`, body);
+    return tenant.manage('POST', `${path}${query}`, body);
   };
   const namesIn = (findings: unknown) =>
     (findings as Finding[]).map(({ severity, path }) => `${severity} ${path}`);
@@ -106,7 +93,7 @@ serviceSuite('findings', (node) => {
       for (const [version, artifacts] of Object.entries(before)) {
         await call('', { channel: name, version, artifacts, rollout: 30 });
       }
-      expect((await admin(node, 'PATCH', 'channels', { app, name, ...settings })).status).toBe(200);
+      await tenant.setChannel({ ...settings }, name);
     }
   }
 
@@ -193,7 +180,7 @@ serviceSuite('findings', (node) => {
     expect((await call('?findings=false')).body).not.toHaveProperty('findings');
     const isThere = 'Version already exists on this app and channel';
     expectError(await call('?findings=true'), 409, isThere);
-    await control(node, tenant, '1.0.15', { status: 'paused' });
+    await tenant.control('1.0.15', { status: 'paused' });
     const names = { from: 'stable', to: 'beta', channel: undefined, artifacts: undefined };
     const promoted = await call('?findings=true', { ...names, rollout: 5 }, 'releases/promote');
     const paused = { path: 'from', severity: 'warning', message: 'It is paused on stable' };
@@ -201,15 +188,14 @@ serviceSuite('findings', (node) => {
 
     const place = { app: tenant.app, channel: 'stable' };
     const body = { ...place, version: '1.0.16', artifacts: [IMAGE] };
-    const headers = { authorization: `Bearer ${tenant.secret}`, 'idempotency-key': 'once' };
-    const repeat = () => send(node, 'POST', '/api/v1/releases?findings=true', { body, headers });
+    const once = { 'idempotency-key': 'once' };
+    const repeat = () => tenant.manage('POST', 'releases?findings=true', body, once);
     const [first, again] = [await repeat(), await repeat()];
     expect(namesIn(first.body?.findings)).toEqual(['warning artifacts']);
     expect(again).toMatchObject({ status: 201, body: first.body });
 
     const other = { ...IMAGE, url: `${HOST}/other.dmg` };
-    const settings = { app: tenant.app, name: 'stable', approvals: 'one' };
-    await admin(node, 'PATCH', 'channels', settings);
+    await tenant.setChannel({ approvals: 'one' });
     const waiting = await call('?findings=true', { version: '1.0.17', artifacts: [other] });
     const asked = ['warning channel', 'warning artifacts'];
     expect([waiting.status, namesIn(waiting.body?.findings)]).toEqual([202, asked]);
@@ -224,15 +210,15 @@ serviceSuite('findings', (node) => {
     const unmet = [
       { path: 'minimumSupportedVersion', message: expect.stringContaining('2.0.0 is at 30 %') },
     ];
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     const artifacts = [{ ...ARTIFACT, url: 'https://dl.example.com/2/app.AppImage' }];
-    await publish(node, tenant, '2.0.0', { rollout: 30, artifacts });
+    await tenant.publish('2.0.0', { rollout: 30, artifacts });
     expect(await set({ minimumSupportedVersion: '1' })).toEqual([]);
     expect(await set({ minimumSupportedVersion: '2' })).toMatchObject(unmet);
     expect(await set({ defaultRollout: 10 })).toMatchObject(unmet);
     const followed = { minimumSupportedVersion: '2.0.0', follows: 'stable' };
     expect(await set(followed, 'beta')).toMatchObject(unmet);
-    await control(node, tenant, '2.0.0', { rollout: 100 });
+    await tenant.control('2.0.0', { rollout: 100 });
     expect(await set({ defaultRollout: 20 }, 'beta')).toEqual([]);
   });
 });

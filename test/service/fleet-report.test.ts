@@ -4,9 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import { createTenant, devicesOf, randomId, report, send, type Tenant } from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { createTenant, type Json, randomId, type Tenant } from '../support/tenant.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const DEVICE = { deviceId: 'd', version: '1.0.0', platform: 'linux' } as const;
@@ -15,15 +13,15 @@ const ROCKET = '🚀';
 
 serviceSuite('fleet report', (node) => {
   /** Reports devices and expects that they are accepted. */
-  async function accept(tenant: Tenant, ...devices: Fields[]): Promise<void> {
-    const answer = await report(node, tenant, devices);
+  async function accept(tenant: Tenant, ...devices: Json[]): Promise<void> {
+    const answer = await tenant.report(devices);
     expect(answer.text).toBe(JSON.stringify({ app: tenant.app, received: devices.length }));
     expect(answer.status).toBe(200);
   }
 
   /** The one device of the app. */
-  async function only(tenant: Tenant): Promise<Fields> {
-    const devices = await devicesOf(node, tenant);
+  async function only(tenant: Tenant): Promise<Json> {
+    const devices = await tenant.devices();
     expect(devices).toHaveLength(1);
     return devices[0] ?? {};
   }
@@ -32,12 +30,12 @@ serviceSuite('fleet report', (node) => {
     it('is answered 200 with the app ref and how many were received, by ref and by id (§4.5)', async () => {
       const tenant = await createTenant(node);
       for (const app of [tenant.app, tenant.appId]) {
-        const answer = await report(node, tenant, [DEVICE, { ...DEVICE, deviceId: 'e' }], { app });
+        const answer = await tenant.report([DEVICE, { ...DEVICE, deviceId: 'e' }], { app });
         expect(answer.status).toBe(200);
         expect(answer.headers.get('content-type')).toBe('application/json');
         expect(answer.body).toStrictEqual({ app: tenant.app, received: 2 });
       }
-      expect((await devicesOf(node, tenant)).map(({ deviceId }) => deviceId)).toEqual(['d', 'e']);
+      expect(await tenant.deviceIds()).toEqual(['d', 'e']);
     });
 
     it('is in the device list at once, with every field, as source push (§4.5, §17.1)', async () => {
@@ -85,7 +83,7 @@ serviceSuite('fleet report', (node) => {
         { ...DEVICE, version: '2.0.0', labels: { b: '2', c: '2' }, arch: 'x86_64' },
         { ...DEVICE, version: '1.0.0' },
       );
-      const [device, other] = await devicesOf(node, tenant);
+      const [device, other] = await tenant.devices();
       expect(device).toMatchObject({ version: '1.0.0', channel: 'stable', arch: null });
       expect(device?.labels).toEqual({ a: '1', b: '2', c: '2' });
       expect(other?.labels).toEqual({ a: 'x' });
@@ -112,32 +110,31 @@ serviceSuite('fleet report', (node) => {
         labels,
       }));
       await accept(tenant, ...devices);
-      const listed = await devicesOf(node, tenant);
+      const listed = await tenant.devices();
       expect(new Set(listed.map(({ deviceId }) => deviceId)).size).toBe(500);
     });
 
     it('a body that cannot be is 400 with the path of the field, and leaves no trace (§4.5, §7.1)', async () => {
       const tenant = await createTenant(node);
-      const headers = { authorization: `Bearer ${tenant.secret}` };
       const wrong = [DEVICE, { ...DEVICE, deviceId: 'e', version: 'x' }];
       for (const [body, error] of [
         ['{"devices":[]', 'Invalid JSON body'],
         ['[]', 'body: Expected an object'],
         [{ app: tenant.app, devices: wrong }, 'devices.1.version: Invalid version'],
       ] as const) {
-        const answer = await send(node, 'POST', '/api/v1/fleet/report', { body, headers });
+        const answer = await tenant.manage('POST', 'fleet/report', body);
         expect([answer.status, answer.body]).toEqual([400, { error }]);
       }
-      expect(await devicesOf(node, tenant)).toEqual([]);
+      expect(await tenant.devices()).toEqual([]);
     });
 
     it('401 comes before 400, that before 404 (§4.5, §11.7)', async () => {
       const tenant = await createTenant(node);
       const unknown = { app: `no-${randomId()}` };
-      const wrongKey = { ...tenant, secret: `${tenant.secret}x` };
-      expect((await report(node, wrongKey, [], unknown)).status).toBe(401);
-      expect((await report(node, tenant, [], unknown)).status).toBe(400);
-      expectError(await report(node, tenant, [DEVICE], unknown), 404, 'Unknown app');
+      const wrongKey = tenant.with({ secret: `${tenant.secret}x` });
+      expect((await wrongKey.report([], unknown)).status).toBe(401);
+      expect((await tenant.report([], unknown)).status).toBe(400);
+      expectError(await tenant.report([DEVICE], unknown), 404, 'Unknown app');
     });
   });
 });

@@ -3,32 +3,15 @@
 // contract.ts, how they are decided over in test/domain/decision/decide.test.ts.
 
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import { type Json, releaseOf } from '../support/published.ts';
-import { anotherApp } from '../support/released.ts';
-import { deviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  control,
-  createTenant,
-  decisions,
-  manage,
-  publish,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { deviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { type Answer, admin, type Json, releaseOf, send, type Tenant } from '../support/tenant.ts';
 
 const MACHINE = { platform: 'linux', arch: 'x86_64' };
 
 deviceSuite('a channel that follows another one', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = suiteTenant(node);
 
   function setChannel({ app }: Tenant, name: string, change: Json): Promise<Answer> {
     return admin(node, 'PATCH', 'channels', { app, name, ...change });
@@ -36,19 +19,15 @@ deviceSuite('a channel that follows another one', (node) => {
 
   /** Another app of the tenant, whose beta follows stable. */
   async function following(): Promise<Tenant> {
-    const made = await anotherApp(node, tenant);
+    const made = await tenant.anotherApp();
     const answer = await setChannel(made, 'beta', { follows: 'stable' });
     expect(answer.body, answer.text).toMatchObject({ name: 'beta', follows: 'stable' });
     return made;
   }
 
-  function publishBeta(of: Tenant, version: string, more: Json = {}): Promise<Answer> {
-    return publish(node, of, version, { channel: 'beta', ...more });
-  }
-
   /** Returns what a device of a channel is offered, undefined for 204. */
   async function offered(of: Tenant, version: string, channel = 'beta') {
-    const { status, body } = await check(node, of, version, { channel, device: randomUUID() });
+    const { status, body } = await of.check(version, { channel, device: randomUUID() });
     expect([200, 204]).toContain(status);
     return body;
   }
@@ -57,22 +36,22 @@ deviceSuite('a channel that follows another one', (node) => {
     const made = await following();
     const versionFor = async (...asked: [version: string, channel?: string]) =>
       (await offered(made, ...asked))?.version;
-    await publishBeta(made, '1.3.0-rc.1');
-    await publish(node, made, '1.2.0');
+    await made.publish('1.3.0-rc.1', { channel: 'beta' });
+    await made.publish('1.2.0');
     expect(await versionFor('1.0.0')).toBe('1.3.0-rc.1');
-    await publish(node, made, '1.3.0');
+    await made.publish('1.3.0');
     expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
     const device = { ...MACHINE, deviceId: 'x', version: '1.0.0' };
-    const wave = await decisions(node, made, [device], { channel: 'beta' });
+    const wave = await made.decisions([device], { channel: 'beta' });
     expect(wave.body).toMatchObject({ decisions: [{ update: { version: '1.3.0' } }] });
-    await control(node, made, '1.3.0', { status: 'paused' });
+    await made.control('1.3.0', { status: 'paused' });
     expect(await versionFor('1.3.0-rc.1')).toBeUndefined();
-    await control(node, made, '1.3.0', { status: 'published' });
+    await made.control('1.3.0', { status: 'published' });
     expect(await versionFor('1.3.0-rc.1')).toBe('1.3.0');
-    await publishBeta(made, '2.0.0');
+    await made.publish('2.0.0', { channel: 'beta' });
     expect(await versionFor('1.2.9', 'stable')).toBe('1.3.0');
     expect(await versionFor('1.3.0', 'stable')).toBeUndefined();
-    await control(node, made, '1.3.0', { status: 'rolled_back' });
+    await made.control('1.3.0', { status: 'rolled_back' });
     const down = { version: '1.3.0-rc.1', allowDowngrade: true };
     expect(await offered(made, '1.3.0')).toMatchObject(down);
   });
@@ -81,15 +60,15 @@ deviceSuite('a channel that follows another one', (node) => {
     const made = await following();
     const url = 'https://dl.example.com/app.AppImage';
     const artifact = { ...MACHINE, url, sha512: 'ab'.repeat(64), size: 7 };
-    await publish(node, made, '1.1.0', { artifacts: [artifact], notes: 'of stable' });
+    await made.publish('1.1.0', { artifacts: [artifact], notes: 'of stable' });
     const required = { minimumSupportedVersion: '1.1.0' };
     const terms = { ...required, updateMode: 'recommended', requireSignature: true };
     await setChannel(made, 'stable', terms);
     const optional = { version: '1.1.0', updateMode: 'optional' };
     expect(await offered(made, '1.0.0')).toMatchObject(optional);
-    expect((await control(node, made, '1.1.0', { rollout: 50 })).status).toBe(422);
+    expect((await made.control('1.1.0', { rollout: 50 })).status).toBe(422);
     const name = { app: made.app, channel: 'stable', version: '1.1.0' };
-    expect((await manage(node, made, 'DELETE', 'releases', name)).status).toBe(409);
+    expect((await made.manage('DELETE', 'releases', name)).status).toBe(409);
     const get = (path: string) => send(node, 'GET', path.replace('@', made.app));
     expect((await get('/e/@/beta/latest-linux.yml')).text).toContain("version: '1.1.0'");
     // No feed, list or download of the follower has it.
@@ -99,13 +78,13 @@ deviceSuite('a channel that follows another one', (node) => {
     }
     const download = await get('/download/@/beta/linux');
     expect([download.status, download.body]).toEqual([404, { error: 'No download' }]);
-    const list = await manage(node, made, 'GET', `releases?app=${made.app}&channel=beta`);
+    const list = await made.manage('GET', `releases?app=${made.app}&channel=beta`);
     expect(list.body?.releases).toEqual([]);
     await setChannel(made, 'beta', required);
     expect(await offered(made, '1.0.0')).toMatchObject({ updateMode: 'required' });
     await setChannel(made, 'beta', { requireSignature: true });
     expect(await offered(made, '1.0.0')).toBeUndefined();
-    const channels = await manage(node, made, 'GET', `channels?app=${made.app}`);
+    const channels = await made.manage('GET', `channels?app=${made.app}`);
     expect(channels.body?.channels).toMatchObject([
       { name: 'beta', follows: 'stable' },
       { name: 'stable', follows: null },
@@ -142,17 +121,17 @@ deviceSuite('a channel that follows another one', (node) => {
 
   it('a followed release counts the devices of followers that run it, unless they run one of their own (§11.22)', async () => {
     const made = await following();
-    const { id } = releaseOf(await publish(node, made, '1.1.0', { rollout: 0 }));
+    const { id } = releaseOf(await made.publish('1.1.0', { rollout: 0 }));
     const devices = ['stable', 'beta'].map((channel) => {
       return { ...MACHINE, version: '1.1.0', deviceId: `on-${channel}`, channel };
     });
-    await report(node, made, devices);
-    const read = () => manage(node, made, 'GET', `releases/${id}`);
+    await made.report(devices);
+    const read = () => made.manage('GET', `releases/${id}`);
     expect((await read()).body?.devices).toBe(2);
     const name = { app: made.app, channel: 'stable', version: '1.1.0' };
-    const withdrawn = await manage(node, made, 'DELETE', 'releases', name);
+    const withdrawn = await made.manage('DELETE', 'releases', name);
     expectError(withdrawn, 409, expect.stringMatching(/^This release already runs on 2 devices: /));
-    await publishBeta(made, '1.1.0', { rollout: 0 });
+    await made.publish('1.1.0', { channel: 'beta', rollout: 0 });
     expect((await read()).body?.devices).toBe(1);
   });
 });

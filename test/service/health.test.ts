@@ -1,21 +1,17 @@
 // Tests health and metrics (docs/operating/health.md).
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describe, expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { freePort } from '../support/free-port.ts';
 import { metricsOf } from '../support/metrics.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
-import { check, createTenant, manage, publish, send } from '../support/tenant.ts';
+import { startNode } from '../support/node.ts';
+import { createTenant, send, Tenant } from '../support/tenant.ts';
 
 type Sample = { readonly name: string; readonly labels: string; readonly value: number };
 
 describeOnBackends('health', (backend) => {
-  let node: ServingNode;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
+  const node = suiteNode(() => backend.start());
 
   it('a node that can decide is alive and ready, and asks for no key; HEAD answers alike (Health)', async () => {
     for (const [path, body] of [
@@ -35,12 +31,12 @@ describeOnBackends('health', (backend) => {
   it('counters move with what happens: checks by reason, requests by status, first offers (Health)', async () => {
     const tenant = await createTenant(node);
     const before = await metrics();
-    await publish(node, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     for (const version of ['1.0.0', '1.0.0', '1.0.0', '1.1.0', '1.1.0']) {
-      await check(node, tenant, version, { device: randomUUID() });
+      await tenant.check(version, { device: randomUUID() });
     }
-    await check(node, tenant, 'x');
-    await manage(node, { secret: 'wrong' }, 'GET', 'apps');
+    await tenant.check('x');
+    await new Tenant(node, { secret: 'wrong' }).manage('GET', 'apps');
     const after = await metrics();
     for (const [name, labels, by] of [
       ['checks_total', 'reason="offered"', 3],
@@ -74,7 +70,7 @@ describe('a node that knows nothing and reaches no store', () => {
         503,
         expect.stringMatching(/ledger.*reached/),
       ]);
-      const asked = await check(node, { app: 'some-app' }, '1.0.0');
+      const asked = await new Tenant(node, { app: 'some-app' }).check('1.0.0');
       expect(asked.status).toBe(503);
       expect(Number(asked.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
       expect((await send(node, 'GET', '/metrics')).status).toBe(200);

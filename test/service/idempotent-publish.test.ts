@@ -2,38 +2,24 @@
 // 11.18). Calls at once on two nodes are tested in test/release/calls-at-once.test.ts, how long a key is kept
 // in test/store/ledger/idempotency-contract.ts.
 
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import { auditOf, type Json } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  anotherKey,
-  control,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, testTenant } from '../support/service-suite.ts';
+import type { Answer, Json } from '../support/tenant.ts';
 
 const CALLS_AT_ONCE = 8;
 
 serviceSuite('idempotent publishing (§11.18)', (node) => {
-  let tenant: Tenant;
-  beforeEach(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = testTenant(node);
 
   function call(body: unknown, key = 'run-1', path = 'releases', as = tenant): Promise<Answer> {
-    const headers = { authorization: `Bearer ${as.secret}`, 'idempotency-key': key };
-    return send(node, 'POST', `/api/v1/${path}`, { body, headers });
+    return as.manage('POST', path, body, { 'idempotency-key': key });
   }
 
   const bodyOf = (version = '1.0.0', more: Json = {}): Json => {
     return { app: tenant.app, channel: 'stable', version, ...more };
   };
-  const countPublished = async () => (await auditOf(node, tenant, 'action=release.publish')).length;
+  const countPublished = async () => (await tenant.audit('action=release.publish')).length;
   const statusOf = async (answer: Promise<Answer>) => (await answer).status;
   const outcomeOf = ({ status, headers, text }: Answer) => [
     ...[status, headers.get('idempotent-replayed'), text],
@@ -43,10 +29,10 @@ serviceSuite('idempotent publishing (§11.18)', (node) => {
     const body = bodyOf('1.0.0', { notes: 'First', rollout: 20 });
     const first = await call(body);
     expect(outcomeOf(first)).toEqual([201, null, first.text]);
-    await control(node, tenant, '1.0.0', { rollout: 50, status: 'paused' });
+    await tenant.control('1.0.0', { rollout: 50, status: 'paused' });
     expect(outcomeOf(await call(body))).toEqual([201, 'true', first.text]);
     expect(await countPublished()).toBe(1);
-    expect(await statusOf(manage(node, tenant, 'DELETE', 'releases', bodyOf()))).toBe(200);
+    expect(await statusOf(tenant.manage('DELETE', 'releases', bodyOf()))).toBe(200);
     const again = await call(body);
     expect(outcomeOf(again)).toEqual([201, null, again.text]);
     expect(again.text).not.toBe(first.text);
@@ -80,25 +66,25 @@ serviceSuite('idempotent publishing (§11.18)', (node) => {
   it('is looked at after 401, 400 and 404, before 409, not used up by a refusal, and its API key’s own', async () => {
     const body = bodyOf();
     expect(await statusOf(call(body))).toBe(201);
-    const unknown = { ...tenant, secret: 'no' };
+    const unknown = tenant.with({ secret: 'no' });
     expect(await statusOf(call(body, 'run-1', 'releases', unknown))).toBe(401);
     expect(await statusOf(call({ ...body, version: 'x' }))).toBe(400);
     expect(await statusOf(call({ ...body, channel: 'nightly' }))).toBe(404);
-    expect(await statusOf(publish(node, tenant, '1.0.0'))).toBe(409);
+    expect(await statusOf(tenant.publish('1.0.0'))).toBe(409);
     expect(await statusOf(call(body, 'run-2'))).toBe(409);
     expect(await statusOf(call(bodyOf('1.0.0', { x: 1 }), 'run-2'))).toBe(400);
     expect(await statusOf(call(bodyOf('2.0.0'), 'run-2'))).toBe(201);
-    const other = await anotherKey(node, tenant);
+    const other = await tenant.anotherKey();
     expect(await statusOf(call(bodyOf('3.0.0'), 'run-1', 'releases', other))).toBe(201);
     expect(await statusOf(call(body, 'run-2', 'releases', other))).toBe(409);
   });
 
   it('works for a promotion as well, which may be impossible by now', async () => {
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     const body = { app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta' };
     const promote = () => call(body, 'run-1', 'releases/promote');
     const first = await promote();
-    await control(node, tenant, '1.0.0', { status: 'deprecated' });
+    await tenant.control('1.0.0', { status: 'deprecated' });
     expect(outcomeOf(await promote())).toEqual([201, 'true', first.text]);
   });
 

@@ -7,18 +7,8 @@ import { consoleWrites } from '../support/console-writes.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { member, PASSWORD, type Person } from '../support/person.ts';
 import { beginSlowly, type SlowAnswer } from '../support/raw-exchange.ts';
-import { tenantWith } from '../support/released.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  ARTIFACT,
-  admin,
-  anotherKey,
-  createTenant,
-  devicesOf,
-  manage,
-  randomId,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { ARTIFACT, admin, createTenant, randomId } from '../support/tenant.ts';
 
 const REVOKED = { status: 401, body: { error: 'Invalid or revoked API key' } };
 const WRONG_SIGNATURE = {
@@ -27,10 +17,7 @@ const WRONG_SIGNATURE = {
 const SIGNED_OUT = { status: 401, body: { error: 'Sign in first' } };
 
 serviceSuite('a right that ends while the body is on its way', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await tenantWith(node, ['1.0.0', { rollout: 50 }]);
-  });
+  const tenant = suiteTenant(node, ['1.0.0', { rollout: 50 }]);
 
   describe('a key that is revoked (§5.1)', () => {
     const device = { deviceId: 'kiosk', version: '0.9.0', platform: 'linux', arch: 'x86_64' };
@@ -50,18 +37,18 @@ serviceSuite('a right that ends while the body is on its way', (node) => {
         expect([parts, await afterRevocation(method, path, body)]).toEqual([parts, REVOKED]);
       }
       expect(await releases()).toEqual([['1.0.0', 'published']]);
-      expect(await devicesOf(node, tenant)).toEqual([]);
+      expect(await tenant.devices()).toEqual([]);
     });
 
     it('refuses decisions, also a dry run, and offers nothing', async () => {
-      const own = await tenantWith(node, ['1.0.0']);
+      const own = await createTenant(node, ['1.0.0']);
       for (const dryRun of [true, false]) {
         const body = { app: own.app, dryRun, devices: [device] };
         expect(await afterRevocation('POST', 'fleet/decisions', body, own)).toEqual(REVOKED);
       }
-      expect(await devicesOf(node, own)).toEqual([]);
+      expect(await own.devices()).toEqual([]);
       const narrowed = { app: own.app, channel: 'stable', version: '1.0.0', rollout: 1 };
-      expect((await manage(node, own, 'PATCH', 'releases', narrowed)).status).toBe(200);
+      expect((await own.manage('PATCH', 'releases', narrowed)).status).toBe(200);
     });
 
     /** Sends a request whose key is revoked between the halves of its body. */
@@ -71,11 +58,11 @@ serviceSuite('a right that ends while the body is on its way', (node) => {
       body: unknown,
       owner = tenant,
     ): Promise<SlowAnswer> {
-      const caller = await anotherKey(node, owner);
+      const caller = await owner.anotherKey();
       const headers = { authorization: `Bearer ${caller.secret}` };
       const finish = await beginSlowly(node, `${method} /api/v1/${path}`, { headers, body });
       // A request that came later has been admitted, and so has the slow one.
-      for (let count = 0; count < 2; count++) await manage(node, caller, 'GET', 'apps');
+      for (let count = 0; count < 2; count++) await caller.manage('GET', 'apps');
       expect((await admin(node, 'POST', `keys/${caller.keyId}/revoke`)).status).toBe(200);
       return finish();
     }
@@ -96,7 +83,7 @@ serviceSuite('a right that ends while the body is on its way', (node) => {
     const ended = await admin(node, 'POST', path, { app: own.app, ...parts });
     expect(ended.status).toBeLessThan(300);
     expect(await finish()).toEqual(refusal);
-    expect((await manage(node, own, 'GET', 'releases')).body?.total).toBe(0);
+    expect((await own.manage('GET', 'releases')).body?.total).toBe(0);
     const { body: shown } = await admin(node, 'GET', `webhooks?app=${own.app}`);
     expect(shown?.deliveries).toHaveLength(2);
   });
@@ -107,7 +94,7 @@ serviceSuite('a right that ends while the body is on its way', (node) => {
       const invitation = { org: tenant.org, email: `${randomId()}@example.com`, role: 'viewer' };
       const invited = await admin(node, 'POST', 'invitations', invitation);
       const other = await member(node, tenant.org, 'publisher');
-      const key = await anotherKey(node, tenant);
+      const key = await tenant.anotherKey();
       const invitationId = String(invited.body?.id);
       made = { keyId: key.keyId, invitationId, accountId: other.accountId };
     });

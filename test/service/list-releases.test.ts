@@ -3,9 +3,8 @@
 // order in test/store/ledger/release-reads-contract.ts.
 
 import { beforeAll, expect, it } from 'vitest';
-import { release } from '../support/released.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import { admin, control, createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const FIELDS = 'app artifacts channel createdAt id notes rolloutPct status version';
 const NONE = { releases: [], page: 1, pageCount: 1, total: 0 };
@@ -14,37 +13,34 @@ type Listed = Readonly<Record<'id' | 'app' | 'channel' | 'status' | 'version', s
 type Standing = { readonly standing: { readonly state: string } };
 
 serviceSuite('listing releases', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let second: Tenant;
   let newest: Record<string, unknown>;
   beforeAll(async () => {
-    tenant = await createTenant(node);
-    const ref = `${tenant.app}-two`;
-    const { body } = await admin(node, 'POST', 'apps', { org: tenant.org, ref, name: 'Two' });
-    second = { ...tenant, app: ref, appId: String(body?.id) };
+    second = await tenant.anotherApp();
     expect(await pageOf(await createTenant(node))).toStrictEqual(NONE);
     // What a channel that follows it serves of a release is not its standing (§12.5).
-    await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'beta', follows: 'stable' });
-    await publish(node, tenant, 'v1.0');
-    await publish(node, tenant, '1.1.0');
-    await publish(node, tenant, '1.1.0', { channel: 'beta', rollout: 0 });
-    await publish(node, second, '1.1.0');
+    await tenant.setChannel({ follows: 'stable' }, 'beta');
+    await tenant.publish('v1.0');
+    await tenant.publish('1.1.0');
+    await tenant.publish('1.1.0', { channel: 'beta', rollout: 0 });
+    await second.publish('1.1.0');
     const targets = { matchLabels: { ring: ['a'] } };
-    newest = await release(node, second, '1.0.0', { notes: 'First', targets, status: 'paused' });
-    await control(node, second, '1.1.0', { rollout: 40 });
+    newest = await second.release('1.0.0', { notes: 'First', targets, status: 'paused' });
+    await second.control('1.1.0', { rollout: 40 });
   });
 
-  async function pageOf(of: Pick<Tenant, 'secret'>, query = '') {
-    const { status, headers, body } = await manage(node, of, 'GET', `releases?${query}`);
+  async function pageOf(of: Tenant, query = '') {
+    const { status, headers, body } = await of.manage('GET', `releases?${query}`);
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
     return body as { releases: Listed[]; page: number; pageCount: number; total: number };
   }
 
   /** Returns what is listed, as `2/beta 1.1.0`: of the second app. */
-  async function namesOf(of: Pick<Tenant, 'secret'>, query = ''): Promise<string[]> {
+  async function namesOf(of: Tenant, query = ''): Promise<string[]> {
     const { releases } = await pageOf(of, query);
     return releases.map(
-      ({ app, channel, version }) => `${app.endsWith('-two') ? 2 : 1}/${channel} ${version}`,
+      ({ app, channel, version }) => `${app === second.app ? 2 : 1}/${channel} ${version}`,
     );
   }
 
@@ -63,7 +59,7 @@ serviceSuite('listing releases', (node) => {
     expect(Object.keys(newest).sort().join(' ')).toBe(FIELDS);
     // As it is now, and where it was when it was published (§3).
     expect(releases[1]).toMatchObject({ version: '1.1.0', rolloutPct: 40 });
-    const head = await manage(node, tenant, 'HEAD', 'releases');
+    const head = await tenant.manage('HEAD', 'releases');
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
@@ -96,7 +92,7 @@ serviceSuite('listing releases', (node) => {
     const { releases } = await pageOf(tenant, 'standing=true');
     const alone = await Promise.all(
       (await pageOf(tenant)).releases.map(async (each) => {
-        const { body } = await manage(node, tenant, 'GET', `releases/${each.id}`);
+        const { body } = await tenant.manage('GET', `releases/${each.id}`);
         return { ...each, standing: body?.standing };
       }),
     );
@@ -107,11 +103,8 @@ serviceSuite('listing releases', (node) => {
   });
 
   it('has no standings for a key that may not read (§4.2)', async () => {
-    const limits = { org: tenant.org, name: 'ci', may: ['publish'] };
-    const { body } = await admin(node, 'POST', 'keys', limits);
-    const [query, secret] = [`app=${tenant.app}&channel=stable&version=1`, String(body?.secret)];
-    expect(await pageOf({ secret }, `${query}&standing=true`)).toStrictEqual(
-      await pageOf(tenant, query),
-    );
+    const key = await tenant.anotherKey({ may: ['publish'] });
+    const query = `app=${tenant.app}&channel=stable&version=1`;
+    expect(await pageOf(key, `${query}&standing=true`)).toStrictEqual(await pageOf(tenant, query));
   });
 });

@@ -6,17 +6,16 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { type Feed, openFeed } from '../support/live-feed.ts';
 import { member, type Person } from '../support/person.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import { admin, check, createTenant, randomId, type Tenant } from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { admin, randomId } from '../support/tenant.ts';
 
 const PER_ACCOUNT = 10;
 
 serviceSuite('the live feed', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let other: Person;
   let viewer: Person;
   beforeAll(async () => {
-    tenant = await createTenant(node);
     other = await member(node, tenant.org, 'viewer');
   });
   beforeEach(async () => {
@@ -61,14 +60,14 @@ serviceSuite('the live feed', (node) => {
     ['DELETE', 'sessions'],
   ])('%s %s ends the response, with a last event that says so', async (method, path) => {
     const [feed, neighbour] = [await opened(viewer), await opened(other)];
-    await check(node, tenant, '1.0.0', { device: randomId() });
+    await tenant.check('1.0.0', { device: randomId() });
     await eventually('it is told', () => feed.events.length > 0);
     expect((await viewer.call(method, path)).status).toBe(200);
     await feed.over;
     expect(feed.events.at(-1)).toEqual({ name: 'end', data: { reason: 'signed-out' } });
     expect(feed.events.filter(({ name }) => name === 'end')).toHaveLength(1);
     const count = neighbour.events.length;
-    await check(node, tenant, '1.0.0', { device: randomId() });
+    await tenant.check('1.0.0', { device: randomId() });
     await eventually('the other one goes on', () => neighbour.events.length > count);
     await neighbour.leave();
   });
@@ -85,7 +84,7 @@ serviceSuite('the live feed', (node) => {
     expect(ends).toEqual([{ name: 'end', data: { reason: 'no-access' } }]);
     expect(feed.events.at(-1)).toEqual(ends[0]);
     expect(await openFeed(viewer, tenant.app)).toBe(404);
-    await check(node, tenant, '1.0.0', { device: randomId() });
+    await tenant.check('1.0.0', { device: randomId() });
     await eventually('the other one goes on', () => neighbour.events.length > 0);
     await neighbour.leave();
   });

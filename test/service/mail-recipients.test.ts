@@ -10,9 +10,8 @@ import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
 import { member, PASSWORD, type Person, tokenIn } from '../support/person.ts';
-import { auditOf, type Json } from '../support/published.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { admin, createTenant, publish, randomId, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Json, randomId, send, type Tenant } from '../support/tenant.ts';
 
 const ORIGIN = 'https://sluice.example.com';
 const LINK = /https:\/\/sluice\.example\.com\/console\/confirmation\/([\w-]{43})/;
@@ -91,19 +90,19 @@ describeOnBackends('recipients of mail', (backend) => {
     const destination = await add();
     expect(destination).toMatchObject({ to: address, recipient: 'waiting', enabled: true });
     const token = await tokenOf(address);
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     const offer = { organization: expect.objectContaining({ id: tenant.org }), to: address };
     expect((await open(token)).body).toMatchObject({ ...offer, isConfirmed: false });
     expect(await stateOf(destination.id)).toBe('waiting');
     expect((await answer(token, true)).body).toEqual({});
     expect(await stateOf(destination.id)).toBe('confirmed');
-    await publish(node, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     await eventually('the release is told', async () => mailsTo(address).length >= 2);
     const told = mailsTo(address).slice(1);
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('1.1.0');
     expect(told[0]).toContain('The link with which you did so stops them.');
-    const entries = await auditOf(node, tenant, 'action=destination');
+    const entries = await tenant.audit('action=destination');
     expect(entries.map(({ action, actor }) => [action, actor])).toEqual([
       ['destination.confirm', 'unknown'],
       ['destination.create', `account:${owner.email}`],

@@ -4,19 +4,8 @@
 
 import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import { releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  admin,
-  anotherKey,
-  check,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, admin, createTenant } from '../support/tenant.ts';
 
 const LIMIT = 300;
 const WINDOW_SECONDS = 60;
@@ -24,66 +13,58 @@ const PARALLEL = 20;
 const TOO_LARGE = ' '.repeat(1024 * 1024 + 1);
 
 serviceSuite('the management rate limit', (node) => {
-  const listApps = (tenant: Pick<Tenant, 'secret'>) => manage(node, tenant, 'GET', 'apps');
-
   it('of requests at the same time the 301st is 429, on every endpoint, and nothing of it is done (§19.6)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0');
-    const second = await anotherKey(node, tenant);
-    const wrong = { secret: `${tenant.secret.slice(0, -2)}__` };
+    const tenant = await createTenant(node, ['1.0.0']);
+    const second = await tenant.anotherKey();
+    const wrong = tenant.with({ secret: `${tenant.secret.slice(0, -2)}__` });
     const stranger = await createTenant(node);
     const paths = ['apps', 'releases', `channels?app=${tenant.app}`];
     let turn = 0;
     const answers = await tally(LIMIT + 39, () =>
-      manage(node, tenant, 'GET', paths[turn++ % paths.length] ?? ''),
+      tenant.manage('GET', paths[turn++ % paths.length] ?? ''),
     );
     expect(answers).toEqual({ 200: LIMIT - 1, 429: 40 });
     // It comes before 413, 400, 404 and 409 (§11.7).
-    const text = (body: string) => {
-      const headers = { authorization: `Bearer ${tenant.secret}` };
-      return send(node, 'POST', '/api/v1/releases', { headers, body });
-    };
     for (const answer of [
-      await listApps(tenant),
-      await manage(node, tenant, 'GET', 'releases'),
-      await manage(node, tenant, 'PATCH', 'releases', { version: '1.0.0', status: 'paused' }),
-      await publish(node, tenant, '1.0.1'),
-      await publish(node, tenant, '1.0.0'),
-      await publish(node, tenant, '1.0.1', { app: 'unknown' }),
-      await text('{'),
-      await text(TOO_LARGE),
+      await tenant.manage('GET', 'apps'),
+      await tenant.manage('GET', 'releases'),
+      await tenant.manage('PATCH', 'releases', { version: '1.0.0', status: 'paused' }),
+      await tenant.publish('1.0.1'),
+      await tenant.publish('1.0.0'),
+      await tenant.publish('1.0.1', { app: 'unknown' }),
+      await tenant.manage('POST', 'releases', '{'),
+      await tenant.manage('POST', 'releases', TOO_LARGE),
     ]) {
       expectLimited(answer);
       expect(limitOf(answer)).toEqual(['300', '0', answer.headers.get('retry-after')]);
     }
-    expect((await listApps(wrong)).status).toBe(401);
+    expect((await wrong.manage('GET', 'apps')).status).toBe(401);
     // It is per key: neither another key of the organization nor a device is affected.
-    expect((await listApps(stranger)).status).toBe(200);
-    expect(await releasesOf(node, second)).toMatchObject([{ version: '1.0.0' }]);
-    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    expect((await stranger.manage('GET', 'apps')).status).toBe(200);
+    expect(await second.releases()).toMatchObject([{ version: '1.0.0' }]);
+    expect((await tenant.check('0.1')).status).toBe(200);
     expect((await admin(node, 'GET', `audit?org=${tenant.org}`)).status).toBe(200);
   });
 
   it('counts what is refused for any reason but a wrong key, and tells what is left (§4.14)', async () => {
     const tenant = await createTenant(node);
-    const other = await anotherKey(node, tenant);
-    expect(limitOf(await listApps(tenant))).toEqual(['300', '299', '60']);
-    await publish(node, tenant, '1.0.0');
+    const other = await tenant.anotherKey();
+    expect(limitOf(await tenant.manage('GET', 'apps'))).toEqual(['300', '299', '60']);
+    await tenant.publish('1.0.0');
     // The public part is right, so that the key is found: a stranger cannot use up the window of a key.
-    const wrong = { secret: `${tenant.secret.slice(0, -2)}__` };
-    expect(await tally(40, () => listApps(wrong))).toEqual({ 401: 40 });
-    const headers = { authorization: `Bearer ${tenant.secret}` };
+    const wrong = tenant.with({ secret: `${tenant.secret.slice(0, -2)}__` });
+    expect(await tally(40, () => wrong.manage('GET', 'apps'))).toEqual({ 401: 40 });
     const refused = [
-      await publish(node, tenant, '1.0.0'),
-      await publish(node, tenant, '1.0.0', { app: 'unknown' }),
-      await send(node, 'POST', '/api/v1/releases', { headers, body: TOO_LARGE }),
-      await publish(node, tenant, 'latest'),
+      await tenant.publish('1.0.0'),
+      await tenant.publish('1.0.0', { app: 'unknown' }),
+      await tenant.manage('POST', 'releases', TOO_LARGE),
+      await tenant.publish('latest'),
     ];
     expect(refused.map(({ status }) => status)).toEqual([409, 404, 413, 400]);
     const left = refused.map((answer) => limitOf(answer).slice(0, 2));
     expect(left).toEqual(['297', '296', '295', '294'].map((each) => ['300', each]));
-    expect(limitOf(await listApps(other))[1]).toBe('299');
-    expect(limitOf(await listApps(wrong))).toEqual([null, null, null]);
+    expect(limitOf(await other.manage('GET', 'apps'))[1]).toBe('299');
+    expect(limitOf(await wrong.manage('GET', 'apps'))).toEqual([null, null, null]);
   });
 });
 

@@ -5,17 +5,8 @@
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  check,
-  createTenant,
-  decisions,
-  devicesOf,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const MACHINE = { version: '1.0.0', platform: 'linux', arch: 'x86_64' };
 const LIMIT = 120;
@@ -25,14 +16,10 @@ const LATER = 32;
 const NAMELESS = ['undefined', '[object Object]', '{{device}}', '.', '..'];
 
 serviceSuite('mistaken ids', (node) => {
-  async function idsOf(tenant: Tenant): Promise<unknown[]> {
-    return (await devicesOf(node, tenant)).map(({ deviceId }) => deviceId);
-  }
-
   /** Waits until these devices, and nothing else, are on record. */
   const recorded = (tenant: Tenant, ids: readonly string[]) =>
     eventually(`${ids.join(', ')} are on record`, async () => {
-      const found = await idsOf(tenant);
+      const found = await tenant.deviceIds();
       return found.length === ids.length && ids.every((id) => found.includes(id));
     });
 
@@ -44,9 +31,9 @@ serviceSuite('mistaken ids', (node) => {
   ];
 
   it('a check in the name of one has no id: no cohort, and no record (§19.10)', async () => {
-    const tenant = await tenantWith(node, ['1.0.0'], ['2.0.0', { rollout: 99 }]);
+    const tenant = await createTenant(node, ['1.0.0'], ['2.0.0', { rollout: 99 }]);
     for (const id of NAMELESS) {
-      expect((await check(node, tenant, '1.0.0', { device: id })).status, id).toBe(204);
+      expect((await tenant.check('1.0.0', { device: id })).status, id).toBe(204);
       for (const path of queries(tenant, id)) await send(node, 'GET', path);
       const staging = { 'x-user-staging-id': id };
       await send(node, 'GET', `/e/${tenant.app}/stable/latest-linux.yml`, { headers: staging });
@@ -56,7 +43,7 @@ serviceSuite('mistaken ids', (node) => {
     }
     // What came before is on record once later checks are.
     const later = Array.from({ length: LATER }, (_, index) => `later-${index}`);
-    for (const device of later) await check(node, tenant, '1.0.0', { device });
+    for (const device of later) await tenant.check('1.0.0', { device });
     await recorded(tenant, later);
   });
 
@@ -76,7 +63,7 @@ serviceSuite('mistaken ids', (node) => {
     const path = `/e/${tenant.app}/stable/latest-linux.yml`;
     const headers = { 'x-service-device': 'undefined', 'x-user-staging-id': 'staging-1' };
     await send(node, 'GET', path, { headers });
-    await check(node, tenant, '1.0.0', { device: 'NaN', query: 'device=query-1' });
+    await tenant.check('1.0.0', { device: 'NaN', query: 'device=query-1' });
     await recorded(tenant, ['query-1', 'staging-1']);
   });
 
@@ -92,20 +79,20 @@ serviceSuite('mistaken ids', (node) => {
           ...MACHINE,
           failed: { version: '1.0.0' },
         }));
-        const answer = await report(node, tenant, devices);
+        const answer = await tenant.report(devices);
         expect(answer.body).toEqual({ app: tenant.app, received: ids.length });
       }
-      expect(await idsOf(tenant)).toEqual(['kiosk-1']);
+      expect(await tenant.deviceIds()).toEqual(['kiosk-1']);
     });
 
     it('a wave decides for them in their place, without an id, and records the others (§4.6)', async () => {
-      const tenant = await tenantWith(node, ['2.0.0', { rollout: 99 }]);
+      const tenant = await createTenant(node, ['2.0.0', { rollout: 99 }]);
       const named = ['null', 'kiosk-1', 'null'].map((deviceId) => ({ deviceId, ...MACHINE }));
-      const answer = await decisions(node, tenant, named);
+      const answer = await tenant.decisions(named);
       const planned = answer.body?.decisions as { deviceId: string; update: unknown }[];
       expect(planned.map(({ deviceId }) => deviceId)).toEqual(['null', 'kiosk-1', 'null']);
       expect([planned[0]?.update, planned[2]?.update]).toEqual([null, null]);
-      expect(await idsOf(tenant)).toEqual(['kiosk-1']);
+      expect(await tenant.deviceIds()).toEqual(['kiosk-1']);
     });
 
     it.each(['.', '..'])('%j is 400 with its path (§19.11)', async (id) => {
@@ -115,9 +102,9 @@ serviceSuite('mistaken ids', (node) => {
         { deviceId: id, ...MACHINE },
       ];
       const message = 'devices.1.deviceId: Must not be . or .., which addresses fold away';
-      expectError(await report(node, tenant, devices), 400, message);
-      expectError(await decisions(node, tenant, devices), 400, message);
-      expect(await idsOf(tenant)).toEqual([]);
+      expectError(await tenant.report(devices), 400, message);
+      expectError(await tenant.decisions(devices), 400, message);
+      expect(await tenant.deviceIds()).toEqual([]);
     });
   });
 });

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { quotedIn, readDocument, repositoryPath, tableRows } from '../docs/document.ts';
 import { ADMIN_APART, adminAddress } from '../support/admin-address.ts';
 import { makeEdgeToken, startEdge } from '../support/edge-node.ts';
@@ -13,9 +13,10 @@ import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { overProcesses } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
+import { endWithSuite } from '../support/own.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
-import { check, createTenant, manage, publish, randomId, send } from '../support/tenant.ts';
+import { createTenant, randomId, send, Tenant } from '../support/tenant.ts';
 import {
   describeOnWorkers,
   freshStores,
@@ -101,12 +102,12 @@ describeOnWorkers('the metrics of a node', () => {
     const tenant = await createTenant(admin);
     const hook = await enableWebhook(admin, tenant);
     // Both workers hold the channel before it changes.
-    await publish(node, tenant, '1.0.0');
+    await tenant.at(node).publish('1.0.0');
     for (let turn = 0; turn < 40; turn++)
-      await check(node, tenant, '0.9.0', { device: `d${turn}` });
-    await publish(node, tenant, '1.1.0');
+      await tenant.at(node).check('0.9.0', { device: `d${turn}` });
+    await tenant.at(node).publish('1.1.0');
     await deliver(node, hook, releaseEvent('v2.0.0'));
-    await manage(node, { secret: 'wrong' }, 'GET', 'apps');
+    await new Tenant(node, { secret: 'wrong' }).manage('GET', 'apps');
     await send(node, 'GET', `/feed/${tenant.app}/stable.json`);
     await send(node, 'GET', `/${randomId()}`);
     await send(node, 'PUT', '/api/v1/apps');
@@ -119,11 +120,7 @@ describeOnWorkers('the metrics of a node', () => {
     edge = await startEdge(node.url, (await makeEdgeToken(admin)).secret);
     ofEdge = (await send(edge, 'GET', '/metrics')).text;
   });
-  afterAll(async () => {
-    await edge?.dispose();
-    await node?.dispose();
-    await stores?.drop();
-  });
+  endWithSuite(() => [edge, node, stores]);
 
   it.skipIf(SKIPPED !== '')(
     `keep Prometheus' conventions, as those of an edge${SKIPPED}`,

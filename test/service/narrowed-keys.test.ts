@@ -6,16 +6,14 @@ import { KEY_RIGHTS, type KeyRight } from '../../src/contract/resource.ts';
 import { KEY_OPERATIONS } from '../../src/http/api/key-routes.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
-import { auditOf, type Json, releaseOf } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
   admin,
   createTenant,
-  manage,
-  publish,
-  report,
+  type Json,
+  releaseOf,
   send,
   type Tenant,
 } from '../support/tenant.ts';
@@ -75,17 +73,7 @@ function calls({ app, ...of }: Subject): readonly (readonly [needs: string, ...C
 const NAMELESS = /^GET (?:apps|approvals|releases(?:\?.*|\/plan\/presets))$/;
 
 serviceSuite('narrowed keys', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
-
-  /** Makes a key of the tenant's organization. */
-  async function narrowed(limits: Json): Promise<Tenant> {
-    const made = await admin(node, 'POST', 'keys', { org: tenant.org, name: 'narrow', ...limits });
-    expect(made.status, made.text).toBe(201);
-    return { ...tenant, secret: String(made.body?.secret), keyId: String(made.body?.id) };
-  }
+  const tenant = suiteTenant(node);
 
   async function listed(keyId: string): Promise<Json | undefined> {
     const { body } = await admin(node, 'GET', `keys?org=${tenant.org}`);
@@ -94,24 +82,22 @@ serviceSuite('narrowed keys', (node) => {
 
   describe('each call', () => {
     let subject: Subject;
-    let appId: string;
+    let other: Tenant;
     beforeAll(async () => {
-      const app = `${tenant.app}-other`;
-      const other = { org: tenant.org, ref: app, name: 'Other' };
-      appId = String((await admin(node, 'POST', 'apps', other)).body?.id);
+      other = await tenant.anotherApp();
+      const { app } = other;
       // A plan for a release that not all devices get yet stays running, and can be held.
-      const made = await publish(node, tenant, '1.0.0', { app, rollout: 10 });
+      const made = await tenant.publish('1.0.0', { app, rollout: 10 });
       const plan = { app, ...STABLE, version: '1.0.0', steps: STEPS };
-      expect((await manage(node, tenant, 'PUT', 'releases/plan', plan)).status).toBe(200);
-      await publish(node, tenant, '2.0.0', { app, rollout: 0 });
-      await publish(node, tenant, '0.5.0', { app, channel: 'beta' });
+      expect((await tenant.manage('PUT', 'releases/plan', plan)).status).toBe(200);
+      await tenant.publish('2.0.0', { app, rollout: 0 });
+      await tenant.publish('0.5.0', { app, channel: 'beta' });
       const devices = ['d1', 'd2'].map((deviceId) => ({ ...DEVICE, deviceId, ...STABLE }));
-      await report(node, tenant, devices, { app });
-      const gated = { app, name: 'gated' };
-      await admin(node, 'POST', 'channels', gated);
-      await admin(node, 'PATCH', 'channels', { ...gated, approvals: 'one' });
-      const asked = await publish(node, tenant, '5.0.0', { app, channel: 'gated' });
-      const stopped = await manage(node, tenant, 'POST', 'stop', { app, channel: 'gated' });
+      await tenant.report(devices, { app });
+      await admin(node, 'POST', 'channels', { app, name: 'gated' });
+      await other.setChannel({ approvals: 'one' }, 'gated');
+      const asked = await tenant.publish('5.0.0', { app, channel: 'gated' });
+      const stopped = await tenant.manage('POST', 'stop', { app, channel: 'gated' });
       const idIn = (answer: Answer, what: string) =>
         String(((answer.body?.[what] ?? {}) as Json).id);
       const release = String(releaseOf(made).id);
@@ -120,16 +106,16 @@ serviceSuite('narrowed keys', (node) => {
 
     /** Reads what calls left in the audit log; a plan goes on meanwhile, and what it does is not theirs. */
     const audited = async (query?: string) =>
-      (await auditOf(node, tenant, query)).filter(
-        ({ actor }) => !String(actor).startsWith('plan:'),
-      );
-    const call = (key: Tenant, [method, path, body]: Call) => manage(node, key, method, path, body);
+      (await tenant.audit(query)).filter(({ actor }) => !String(actor).startsWith('plan:'));
+    const call = (key: Tenant, [method, path, body]: Call) => key.manage(method, path, body);
 
     it('is 403 with every right but its own, after 404, and does nothing (§25.3)', async () => {
       const before = await audited();
       expect(before.length).toBeGreaterThan(0);
       for (const needs of ['read', 'publish', 'control', 'fleet', 'read or publish']) {
-        const key = await narrowed({ may: KEY_RIGHTS.filter((right) => !needs.includes(right)) });
+        const key = await tenant.anotherKey({
+          may: KEY_RIGHTS.filter((right) => !needs.includes(right)),
+        });
         const [first] = needs.split(' ') as KeyRight[];
         const phrase = `This key may not ${RIGHT_PHRASE[first ?? 'read']}`;
         const ofUnknown = calls(UNKNOWN);
@@ -148,10 +134,10 @@ serviceSuite('narrowed keys', (node) => {
     });
 
     it('does not see apps of another organization, or that the key was not made for, by ref or id (§5.2, §25.2)', async () => {
-      const keys = [await narrowed({ apps: [tenant.app] }), await createTenant(node)];
+      const keys = [await tenant.anotherKey({ apps: [tenant.app] }), await createTenant(node)];
       const before = await audited();
       for (const key of keys) {
-        for (const [, ...each] of [...calls(subject), ...calls({ ...subject, app: appId })]) {
+        for (const [, ...each] of [...calls(subject), ...calls({ ...subject, app: other.appId })]) {
           const { status, text } = await call(key, each);
           const told = each.slice(0, 2).join(' ');
           expect([told, status]).toEqual([told, NAMELESS.test(told) ? 200 : 404]);
@@ -179,7 +165,10 @@ serviceSuite('narrowed keys', (node) => {
     it('is allowed with its right alone, about the apps that the key was made for (§25.2)', async () => {
       const keys = new Map<string, Tenant>();
       for (const right of KEY_RIGHTS) {
-        keys.set(right, await narrowed({ may: [right], apps: [tenant.appId, subject.app] }));
+        keys.set(
+          right,
+          await tenant.anotherKey({ may: [right], apps: [tenant.appId, subject.app] }),
+        );
       }
       for (const [needs, ...each] of calls(subject)) {
         for (const right of needs.split(' or ')) {
@@ -202,27 +191,27 @@ serviceSuite('narrowed keys', (node) => {
   });
 
   it('a list of some releases needs read: publishing suffices only for one by its name (§25.3)', async () => {
-    const key = await narrowed({ may: ['publish'] });
+    const key = await tenant.anotherKey({ may: ['publish'] });
     for (const query of ['', '?app=a&channel=stable', '?app=a&version=1.0.0']) {
-      expect((await manage(node, key, 'GET', `releases${query}`)).status).toBe(403);
+      expect((await key.manage('GET', `releases${query}`)).status).toBe(403);
     }
-    const fleet = await narrowed({ may: ['fleet'] });
+    const fleet = await tenant.anotherKey({ may: ['fleet'] });
     // A malformed call is 400 for a key without the right too.
-    expect((await manage(node, fleet, 'POST', 'releases', { app: 1 })).status).toBe(400);
-    expect((await manage(node, fleet, 'GET', 'channels')).status).toBe(400);
+    expect((await fleet.manage('POST', 'releases', { app: 1 })).status).toBe(400);
+    expect((await fleet.manage('GET', 'channels')).status).toBe(400);
     // A HEAD, which tells how much a GET would answer, is refused as that is.
     for (const path of ['apps', 'releases', `channels?app=${tenant.app}`]) {
-      expect((await manage(node, fleet, 'HEAD', path)).status).toBe(403);
-      expect((await manage(node, tenant, 'HEAD', path)).status).toBe(200);
+      expect((await fleet.manage('HEAD', path)).status).toBe(403);
+      expect((await tenant.manage('HEAD', path)).status).toBe(200);
     }
   });
 
   it('a dry run names devices only to a key that may read (§24.1)', async () => {
-    await report(node, tenant, [{ ...DEVICE, ...STABLE }]);
+    await tenant.report([{ ...DEVICE, ...STABLE }]);
     const release = { app: tenant.app, ...STABLE, version: '2.0.0', artifacts: [ARTIFACT] };
     const exampleOf = async (...may: readonly KeyRight[]) => {
-      const key = await narrowed({ may });
-      const { body } = await manage(node, key, 'POST', 'releases?dryRun=true', release);
+      const key = await tenant.anotherKey({ may });
+      const { body } = await key.manage('POST', 'releases?dryRun=true', release);
       const { gain, examples } = (body?.effect ?? {}) as Json;
       return [gain, examples];
     };
@@ -232,9 +221,9 @@ serviceSuite('narrowed keys', (node) => {
 
   it('from its end on a key is 401; until then it works (§25.4)', async () => {
     const end = Date.now() + 1500;
-    const key = await narrowed({ expiresAt: new Date(end).toISOString() });
+    const key = await tenant.anotherKey({ expiresAt: new Date(end).toISOString() });
     await eventually('the key is over', async () => {
-      const { status, body } = await manage(node, key, 'GET', 'apps');
+      const { status, body } = await key.manage('GET', 'apps');
       return status === 401 && body?.error === 'Invalid or revoked API key';
     });
     expect(Date.now()).toBeGreaterThanOrEqual(end - 1);
@@ -261,17 +250,17 @@ serviceSuite('narrowed keys', (node) => {
 
   it('what a key is narrowed to, and when and from where it was used, is listed and audited (§25.5)', async () => {
     const limits = { may: ['read', 'control'], expiresAt: '2099-01-01T00:00:00.000Z' };
-    const key = await narrowed({ ...limits, apps: [tenant.appId] });
+    const key = await tenant.anotherKey({ ...limits, apps: [tenant.appId] });
     const shown = { ...limits, apps: [tenant.app], lastUsedAt: null, lastUsedFrom: null };
     expect(await listed(key.keyId)).toMatchObject(shown);
     const whole = { apps: null, may: [...KEY_RIGHTS], expiresAt: null };
     expect(await listed(tenant.keyId)).toMatchObject(whole);
-    expect((await manage(node, key, 'GET', 'apps')).status).toBe(200);
+    expect((await key.manage('GET', 'apps')).status).toBe(200);
     await eventually('its use is recorded', async () => {
       const { lastUsedAt, lastUsedFrom } = (await listed(key.keyId)) ?? {};
       return lastUsedAt !== null && /^(127|10)\./.test(String(lastUsedFrom));
     });
-    const [entry] = await auditOf(node, tenant, 'action=key.create');
+    const [entry] = await tenant.audit('action=key.create');
     expect(entry?.after).toMatchObject({ ...limits, apps: [tenant.appId] });
   });
 });

@@ -5,20 +5,18 @@ import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
 import { member, type Person } from '../support/person.ts';
-import { auditOf, type Json } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Json } from '../support/tenant.ts';
 
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
 const HOOK = { kind: 'webhook', name: 'ops', url: 'https://ops.example.com/hook' };
 
 serviceSuite('destinations of notifications', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let owner: Person;
 
   beforeAll(async () => {
-    tenant = await createTenant(node);
     owner = await member(node, tenant.org, 'owner');
   });
 
@@ -63,14 +61,14 @@ serviceSuite('destinations of notifications', (node) => {
     expect(moved.body).toMatchObject({ url, secret: expect.stringMatching(SECRET) });
     const rotated = await owner.call('POST', at('/rotate'));
     expect(rotated.body).toEqual({ secret: expect.stringMatching(SECRET) });
-    expect(list.text + JSON.stringify(await auditOf(node, tenant))).not.toMatch(/whsec_/);
-    expect(JSON.stringify(await auditOf(node, tenant))).not.toContain('/hook');
+    expect(list.text + JSON.stringify(await tenant.audit())).not.toMatch(/whsec_/);
+    expect(JSON.stringify(await tenant.audit())).not.toContain('/hook');
     expect((await owner.call('DELETE', at())).body).toEqual({ id: destination.id });
     expectError(await owner.call('GET', at()), 404, 'Unknown destination');
   });
 
   it('what happens is listed as deliveries; a test and a repetition, ten a minute (§30.8)', async () => {
-    await publish(node, tenant, '1.0.0');
+    await tenant.publish('1.0.0');
     // It is there with the answer: it was written in the same transaction.
     const first = await deliveries();
     const event = expect.stringMatching(/^evt_/);

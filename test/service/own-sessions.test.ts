@@ -3,16 +3,15 @@
 import { beforeAll, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { member, type Person } from '../support/person.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import { admin, createTenant, type Tenant } from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { admin } from '../support/tenant.ts';
 
 type Shown = { readonly id: string; readonly current: boolean };
 
 serviceSuite('own sessions', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   let person: Person;
   beforeAll(async () => {
-    tenant = await createTenant(node);
     person = await member(node, tenant.org, 'viewer');
   });
 

@@ -3,13 +3,12 @@
 // organization for a second factor, and the links for people who lost their passkeys. That a demand takes
 // every right is in console-rights.test.ts; calls at once are in test/store/ledger/passkey-contract.ts.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Authenticator } from '../support/authenticator.ts';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { openFeed } from '../support/live-feed.ts';
-import type { ServingNode } from '../support/node.ts';
 import { member, PASSWORD, Person, tokenIn } from '../support/person.ts';
 import { type Answer, admin, createTenant, randomId, send } from '../support/tenant.ts';
 
@@ -56,13 +55,11 @@ async function showElsewhere({ person, authenticator }: Omit<Holder, 'id'>, lies
 }
 
 describeOnBackends('passkeys', (backend) => {
-  let node: ServingNode;
+  const node = suiteNode(() => backend.start({ PUBLIC_URL: ORIGIN, TRUST_PROXY: '1' }));
   let org: string;
   beforeAll(async () => {
-    node = await backend.start({ PUBLIC_URL: ORIGIN, TRUST_PROXY: '1' });
     ({ org } = await createTenant(node));
   });
-  afterAll(() => node?.dispose());
 
   async function newPerson(role = 'viewer', of = org): Promise<Person> {
     const person = await member(node, of, role);

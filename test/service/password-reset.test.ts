@@ -1,20 +1,17 @@
 // Tests the way back in after a forgotten password: a link that the operator makes, which works once.
 
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { member, PASSWORD, Person, tokenIn } from '../support/person.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import { admin, createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { admin, randomId, send } from '../support/tenant.ts';
 
 const NEXT = 'a new and long password';
 const GONE = 'Unknown or expired link';
 const PATH = '/console/api/password-reset';
 
 serviceSuite('a forgotten password', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = suiteTenant(node);
 
   const ask = (body: unknown) => admin(node, 'POST', 'accounts/reset-password', body);
   const linkFor = async ({ email }: Person) => tokenIn((await ask({ email })).body?.url);

@@ -2,20 +2,17 @@
 
 import { expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
-import { auditOf, type Json } from '../support/published.ts';
-import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { type CommandResult, runSluiceHere } from '../support/sluice-command.ts';
-import { control, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Json, type Tenant } from '../support/tenant.ts';
 
 const ONE_LINE = /^sluice: [^\n]+\n$/;
 
 serviceSuite('the commands of plans', (node) => {
   function sluice(tenant: Tenant, command: string, ...more: string[]): Promise<CommandResult> {
     const name = ['--app', tenant.app, '--channel', 'stable', '--version', '1.0.0'];
-    return runSluiceHere(['plan', command, ...name, ...more], {
-      ...{ SLUICE_URL: node.url, SLUICE_KEY: tenant.secret },
-    });
+    const env = { SLUICE_URL: node.url, SLUICE_KEY: tenant.secret };
+    return runSluiceHere(['plan', command, ...name, ...more], env);
   }
 
   async function planOf(tenant: Tenant, command: string, ...more: string[]): Promise<Json> {
@@ -24,7 +21,7 @@ serviceSuite('the commands of plans', (node) => {
     return (JSON.parse(stdout) as { plan: Json }).plan;
   }
 
-  const released = () => tenantWith(node, ['1.0.0', { rollout: 0 }]);
+  const released = () => createTenant(node, ['1.0.0', { rollout: 0 }]);
 
   it('set makes a plan of steps and limits, and show says where it stands, with the health (Command line)', async () => {
     const tenant = await released();
@@ -56,7 +53,7 @@ serviceSuite('the commands of plans', (node) => {
     await planOf(tenant, 'set', '--steps', '10:600,20:600');
     const held = { status: 'held', nextAt: null };
     expect(await planOf(tenant, 'hold', '--reason', 'odd reports')).toMatchObject(held);
-    expect((await auditOf(node, tenant))[0]).toMatchObject({ reason: 'odd reports' });
+    expect((await tenant.audit())[0]).toMatchObject({ reason: 'odd reports' });
     expect(await planOf(tenant, 'resume')).toMatchObject({ status: 'running' });
     expect(await planOf(tenant, 'advance')).toMatchObject({ status: 'running' });
     expect(await planOf(tenant, 'cancel')).toMatchObject({ status: 'cancelled' });
@@ -71,7 +68,7 @@ serviceSuite('the commands of plans', (node) => {
     expect(falling.stderr).toMatch(ONE_LINE);
     expect(falling.stderr).toContain('steps');
     await planOf(tenant, 'set', '--steps', '10:60');
-    await control(node, tenant, '1.0.0', { status: 'paused' });
+    await tenant.control('1.0.0', { status: 'paused' });
     const paused = await sluice(tenant, 'resume');
     expect([paused.code, paused.stderr]).toEqual([
       1,

@@ -4,17 +4,13 @@
 import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
-import { auditOf, type Json, releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
-  admin,
-  check,
-  control,
   createTenant,
-  manage,
-  publish,
+  type Json,
+  releaseOf,
   send,
   type Tenant,
 } from '../support/tenant.ts';
@@ -22,16 +18,11 @@ import {
 serviceSuite('promoting a release', (node) => {
   function promote(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
     const body = { app: tenant.app, version, from: 'beta', to: 'stable', ...more };
-    return manage(node, tenant, 'POST', 'releases/promote', body);
+    return tenant.manage('POST', 'releases/promote', body);
   }
 
   /** A tenant with v1.2 on beta. */
-  async function withBeta(more: Json = {}): Promise<Tenant> {
-    const tenant = await createTenant(node);
-    const answer = await publish(node, tenant, 'v1.2', { channel: 'beta', ...more });
-    expect(answer.status).toBe(201);
-    return tenant;
-  }
+  const withBeta = (more: Json = {}) => createTenant(node, ['v1.2', { channel: 'beta', ...more }]);
 
   it('publishes the same version, notes and artifacts on the other channel, audited with its source: 201 (§4.16, §11.10)', async () => {
     const sums = { sha512: 'q83v', sha256: 'ab'.repeat(32) };
@@ -47,10 +38,10 @@ serviceSuite('promoting a release', (node) => {
         ...{ status: 'published', rolloutPct: 100, createdAt },
       },
     });
-    const offered = await check(node, tenant, '1.0.0', { device: 'a' });
+    const offered = await tenant.check('1.0.0', { device: 'a' });
     expect(offered.body).toMatchObject({ version: 'v1.2', notes: '# New', url: ARTIFACT.url });
     const after = { version: 'v1.2', status: 'published', rolloutPct: 100, artifacts: 1 };
-    expect((await auditOf(node, tenant))[0]).toMatchObject({
+    expect((await tenant.audit())[0]).toMatchObject({
       ...{ actor: `key:${tenant.keyId} (ci)`, action: 'release.promote', reason, before: null },
       ...{ subject: `${tenant.app}/stable@v1.2`, after: { ...after, from: 'beta' } },
     });
@@ -58,16 +49,15 @@ serviceSuite('promoting a release', (node) => {
 
   it('serves it by the rollout, targets and status of the call, else as the channel says (§11.17)', async () => {
     const tenant = await withBeta({ rollout: 3, targets: { matchLabels: { ring: ['a'] } } });
-    await publish(node, tenant, '1.3.0', { channel: 'beta', status: 'paused' });
-    const change = { app: tenant.app, name: 'stable', defaultRollout: 20 };
-    await admin(node, 'PATCH', 'channels', change);
+    await tenant.publish('1.3.0', { channel: 'beta', status: 'paused' });
+    await tenant.setChannel({ defaultRollout: 20 });
     expect(releaseOf(await promote(tenant, '1.2.0'))).toMatchObject({ rolloutPct: 20 });
     const targets = { matchLabels: { ring: ['b'] }, matchExpressions: [] };
     const staged = await promote(tenant, '1.3.0', { rollout: 5, targets, status: 'paused' });
     expect(releaseOf(staged)).toMatchObject({ rolloutPct: 5, status: 'paused' });
-    const state = await control(node, tenant, '1.3.0', { rollout: 5 });
+    const state = await tenant.control('1.3.0', { rollout: 5 });
     expect(releaseOf(state)).toMatchObject({ targets });
-    const untargeted = await control(node, tenant, '1.2.0', { rollout: 20 });
+    const untargeted = await tenant.control('1.2.0', { rollout: 20 });
     expect(releaseOf(untargeted)).toMatchObject({ targets: null });
   });
 
@@ -90,8 +80,8 @@ serviceSuite('promoting a release', (node) => {
 
   it('is refused: 409 for a source that is over or a version that is there, 400, and 404 for what is not found (§11.17)', async () => {
     const tenant = await withBeta();
-    await publish(node, tenant, '1.3.0');
-    await publish(node, tenant, '1.3.0', { channel: 'beta' });
+    await tenant.publish('1.3.0');
+    await tenant.publish('1.3.0', { channel: 'beta' });
     for (const [version, more, status, error] of [
       ['1.3.0', {}, 409, 'Version already exists on this app and channel'],
       ['1.2.0', { to: 'beta' }, 400, 'to: Must be another channel than from'],
@@ -106,7 +96,7 @@ serviceSuite('promoting a release', (node) => {
       ['deprecated', 'A deprecated release cannot be promoted'],
       ['rolled_back', 'A rolled-back release cannot be promoted'],
     ] as const) {
-      await control(node, tenant, '1.2.0', { channel: 'beta', status });
+      await tenant.control('1.2.0', { channel: 'beta', status });
       expectError(await promote(tenant, '1.2.0'), 409, words);
     }
   });

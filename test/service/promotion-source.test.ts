@@ -2,53 +2,42 @@
 // says how far it goes (docs/contract.md 11.17, 23.3).
 
 import { beforeAll, expect, it } from 'vitest';
-import type { Json } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  ARTIFACT,
-  admin,
-  check,
-  createTenant,
-  manage,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { ARTIFACT, admin, type Json } from '../support/tenant.ts';
 
 const IDS = Array.from({ length: 20 }, (_, index) => `device ${index}`);
 const UNHEALTHY = 'reverted 100 % of devices, limit 5 %';
 
 serviceSuite('the source of a promotion', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
 
   /** On beta 2.0.0 is paused, and 1.0.0 is unhealthy: twenty devices got it and went back. */
   beforeAll(async () => {
-    tenant = await createTenant(node);
     const { app } = tenant;
     for (const name of ['a', 'b', 'c']) await admin(node, 'POST', 'channels', { app, name });
     const run = async (version: string) => {
       const place = { channel: 'beta', platform: ARTIFACT.platform, arch: ARTIFACT.arch };
       const devices = IDS.map((deviceId) => ({ deviceId, version, ...place }));
-      expect((await report(node, tenant, devices)).status).toBe(200);
+      expect((await tenant.report(devices)).status).toBe(200);
     };
     await run('0.9.0');
-    await publish(node, tenant, '1.0.0', { channel: 'beta', rollout: 50 });
-    for (const device of IDS) await check(node, tenant, '0.9.0', { device, channel: 'beta' });
+    await tenant.publish('1.0.0', { channel: 'beta', rollout: 50 });
+    for (const device of IDS) await tenant.check('0.9.0', { device, channel: 'beta' });
     await run('1.0.0');
     await run('0.9.0');
     // A plan for later has a limit for that.
-    const plan = await manage(node, tenant, 'PUT', 'releases/plan', {
+    const plan = await tenant.manage('PUT', 'releases/plan', {
       ...{ app, channel: 'beta', version: '1.0.0', steps: [{ rollout: 100, holdMinutes: 60 }] },
       startAt: new Date(Date.now() + 86_400_000).toISOString(),
       guards: { minimumDevices: 10, knownForMinutes: 0, revertedPercent: 5 },
     });
     expect(plan.status, plan.text).toBe(200);
-    await publish(node, tenant, '2.0.0', { channel: 'beta', status: 'paused' });
+    await tenant.publish('2.0.0', { channel: 'beta', status: 'paused' });
   });
 
   const promote = (version: string, more: Json, query = '') => {
     const names = { app: tenant.app, version, from: 'beta', to: 'stable' };
-    return manage(node, tenant, 'POST', `releases/promote${query}`, { ...names, ...more });
+    return tenant.manage('POST', `releases/promote${query}`, { ...names, ...more });
   };
 
   it.each([
@@ -62,7 +51,7 @@ serviceSuite('the source of a promotion', (node) => {
         expect(await promote(version, {}, query)).toMatchObject({ status: 409, body: { error } });
       }
       const list = `releases?app=${tenant.app}&channel=stable`;
-      expect((await manage(node, tenant, 'GET', list)).body?.releases).toEqual([]);
+      expect((await tenant.manage('GET', list)).body?.releases).toEqual([]);
       const plan = { steps: [{ rollout: 5, holdMinutes: 600 }] };
       for (const [choice, release] of [
         [{ to: 'a', rollout: 5 }, { rolloutPct: 5 }],
@@ -91,12 +80,12 @@ serviceSuite('the source of a promotion', (node) => {
     const concern = { path: 'status', severity: 'warning', message };
     const findings = async (change: Json) => {
       const path = 'releases?dryRun=true';
-      return (await manage(node, tenant, 'PATCH', path, { ...name, ...change })).body?.findings;
+      return (await tenant.manage('PATCH', path, { ...name, ...change })).body?.findings;
     };
     expect(await findings({ rollout: 60 })).toContainEqual(concern);
     expect(await findings({ status: 'paused' })).not.toContainEqual(concern);
     const paused = { ...name, status: 'paused' };
-    expect((await manage(node, tenant, 'PATCH', 'releases', paused)).status).toBe(200);
+    expect((await tenant.manage('PATCH', 'releases', paused)).status).toBe(200);
     expect(await findings({ status: 'published' })).toContainEqual(concern);
   });
 });

@@ -3,18 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import { releaseOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  check,
-  control,
-  createTenant,
-  devicesOf,
-  manage,
-  publish,
-  report,
-} from '../support/tenant.ts';
+import { admin, createTenant, releaseOf } from '../support/tenant.ts';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -25,7 +15,7 @@ serviceSuite('reading with a key', (node) => {
     const made = { org: tenant.org, ref: other, name: 'Another', channels: ['only'] };
     const { body: added } = await admin(node, 'POST', 'apps', made);
     for (const query of ['', '?page=2&per_page=0', '?org=other', '?app=%00%ff']) {
-      const { status, headers, body } = await manage(node, tenant, 'GET', `apps${query}`);
+      const { status, headers, body } = await tenant.manage('GET', `apps${query}`);
       expect([status, headers.get('content-type')]).toEqual([200, 'application/json']);
       const own = { id: tenant.appId, ref: tenant.app, name: 'Test app' };
       expect(body).toStrictEqual({
@@ -41,24 +31,24 @@ serviceSuite('reading with a key', (node) => {
     it('answers the release with its targeting, its first offer and its devices (§4.17)', async () => {
       const tenant = await createTenant(node);
       const targets = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
-      const release = releaseOf(await publish(node, tenant, 'v1.2', { targets }));
+      const release = releaseOf(await tenant.publish('v1.2', { targets }));
       const path = `releases/${release.id}`;
-      const fresh = await manage(node, tenant, 'GET', path);
+      const fresh = await tenant.manage('GET', path);
       const nowhere = { on: [], supersededBy: null, wayDownFor: [], change: null };
       const standing = { state: 'serving', ...nowhere };
       expect([fresh.status, fresh.body]).toStrictEqual([
         200,
         { release, targets, offered: false, offeredAt: null, devices: 0, standing },
       ]);
-      await check(node, tenant, '1.0.0', { device: 'a', query: 'l.ring=a' });
+      await tenant.check('1.0.0', { device: 'a', query: 'l.ring=a' });
       const device = { version: '1.2.0', platform: 'linux', channel: 'stable' };
-      await report(node, tenant, [
+      await tenant.report([
         { ...device, deviceId: 'b' },
         { ...device, deviceId: 'c' },
         { ...device, deviceId: 'd', channel: 'beta' },
       ]);
-      await control(node, tenant, '1.2.0', { status: 'paused' });
-      expect((await manage(node, tenant, 'GET', path)).body).toStrictEqual({
+      await tenant.control('1.2.0', { status: 'paused' });
+      expect((await tenant.manage('GET', path)).body).toStrictEqual({
         release: { ...release, status: 'paused' },
         targets,
         offered: true,
@@ -74,7 +64,7 @@ serviceSuite('reading with a key', (node) => {
     it('is 404 for an unknown id', async () => {
       const tenant = await createTenant(node);
       for (const id of ['rel_0', 'promote', '%00']) {
-        expectError(await manage(node, tenant, 'GET', `releases/${id}`), 404, 'Unknown release');
+        expectError(await tenant.manage('GET', `releases/${id}`), 404, 'Unknown release');
       }
     });
   });
@@ -86,14 +76,14 @@ serviceSuite('reading with a key', (node) => {
       ...{ defaultRollout: 20, updateMode: 'recommended', requireSignature: true, follows: null },
       ...{ approvals: 'none', approvalDays: 7 },
     };
-    await admin(node, 'PATCH', 'channels', { app: tenant.app, name: 'stable', ...settings });
+    await tenant.setChannel(settings);
     const usual = {
       minimumSupportedVersion: null,
       ...{ defaultRollout: 100, updateMode: 'optional', requireSignature: false, follows: null },
       ...{ approvals: 'none', approvalDays: 7 },
     };
     for (const app of [tenant.app, tenant.appId]) {
-      const answer = await manage(node, tenant, 'GET', `channels?app=${app}`);
+      const answer = await tenant.manage('GET', `channels?app=${app}`);
       const channels = [
         { name: 'beta', ...usual },
         { name: 'stable', ...settings },
@@ -106,15 +96,15 @@ serviceSuite('reading with a key', (node) => {
     const tenant = await createTenant(node);
     const deviceId = 'kiosk 1/ä';
     const told = { deviceId, version: '1.2.0', platform: 'linux', labels: { ring: 'a' } };
-    await report(node, tenant, [told]);
+    await tenant.report([told]);
     const path = (id: string) => `devices/${encodeURIComponent(id)}?app=${tenant.app}`;
-    const answer = await manage(node, tenant, 'GET', path(deviceId));
-    const [device] = await devicesOf(node, tenant);
+    const answer = await tenant.manage('GET', path(deviceId));
+    const [device] = await tenant.devices();
     expect(device?.deviceId).toBe(deviceId);
     expect([answer.status, answer.body]).toStrictEqual([200, { device }]);
-    expectError(await manage(node, tenant, 'GET', path('nobody')), 404, 'Unknown device');
+    expectError(await tenant.manage('GET', path('nobody')), 404, 'Unknown device');
     for (const nameless of ['channels', 'devices/a']) {
-      expectError(await manage(node, tenant, 'GET', nameless), 400, 'app: Required');
+      expectError(await tenant.manage('GET', nameless), 400, 'app: Required');
     }
   });
 });

@@ -4,25 +4,14 @@
 import { expect, it } from 'vitest';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN } from '../support/node.ts';
-import { auditOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  check,
-  createTenant,
-  manage,
-  publish,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const MADE = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 serviceSuite('what every management answer tells', (node) => {
-  function ask(tenant: Pick<Tenant, 'secret'>, id: string, method = 'GET', path = 'apps') {
-    const headers = { authorization: `Bearer ${tenant.secret}`, 'x-request-id': id };
-    return send(node, method, `/api/v1/${path}`, { headers });
-  }
+  const ask = (tenant: Tenant, id: string, method = 'GET', path = 'apps') =>
+    tenant.manage(method, path, undefined, { 'x-request-id': id });
   const idOf = ({ headers }: Answer) => headers.get('x-request-id');
 
   it('takes over the id of the caller on every status; only a 401 names the scheme (§4.12, §4.13)', async () => {
@@ -34,7 +23,7 @@ serviceSuite('what every management answer tells', (node) => {
       await ask(tenant, id, 'HEAD'),
       await ask(tenant, id, 'POST', 'releases'),
       await ask(tenant, id, 'PUT'),
-      await ask({ secret: 'wrong' }, id),
+      await ask(tenant.with({ secret: 'wrong' }), id),
       await send(node, 'GET', '/api/v1/nothing/%', { headers: { 'x-request-id': id } }),
     ];
     const schemes = answers.map((each) => [each.status, each.headers.get('www-authenticate')]);
@@ -53,7 +42,7 @@ serviceSuite('what every management answer tells', (node) => {
 
   it('makes an id where the caller has none, or what is none (§4.12)', async () => {
     const tenant = await createTenant(node);
-    const made = [idOf(await manage(node, tenant, 'GET', 'apps'))];
+    const made = [idOf(await tenant.manage('GET', 'apps'))];
     for (const id of ['', 'x'.repeat(65), 'two words', 'a,b', 'ü', '{"a":1}']) {
       made.push(idOf(await ask(tenant, id)));
     }
@@ -63,7 +52,7 @@ serviceSuite('what every management answer tells', (node) => {
 
   it('the audit has the id of what a key, an operator and a webhook changed; devices are told none (§4.12)', async () => {
     const tenant = await createTenant(node);
-    const published = await publish(node, tenant, '1.0.0');
+    const published = await tenant.publish('1.0.0');
     const hook = await enableWebhook(node, tenant);
     const delivered = await deliver(node, hook, releaseEvent('v2.0.0'));
     expect([published.status, delivered.status]).toEqual([201, 200]);
@@ -71,7 +60,7 @@ serviceSuite('what every management answer tells', (node) => {
     const body = { app: tenant.app, name: 'nightly' };
     const created = await send(node, 'POST', '/console/api/channels', { headers, body });
     expect([created.status, idOf(created)]).toEqual([201, 'rename-7']);
-    const entries = await auditOf(node, tenant);
+    const entries = await tenant.audit();
     expect(entries.map(({ action, requestId }) => [action, requestId])).toEqual(
       expect.arrayContaining([
         ['release.publish', idOf(published)],
@@ -80,7 +69,7 @@ serviceSuite('what every management answer tells', (node) => {
       ]),
     );
     for (const answer of [published, delivered]) expect(idOf(answer)).toMatch(MADE);
-    const told = await check(node, tenant, '0.1');
+    const told = await tenant.check('0.1');
     expect(told.status).toBe(200);
     const names = [...told.headers.keys()];
     expect(names.filter((name) => /^ratelimit|^x-request/.test(name))).toEqual([]);

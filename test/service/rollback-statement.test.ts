@@ -6,15 +6,7 @@ import type { RunnerEffect } from '../../src/contract/dry-run.ts';
 import { randomFrom } from '../store/ledger/fleet-fixture.ts';
 import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  check,
-  control,
-  createTenant,
-  publish,
-  report,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const FLEETS = IS_WHOLE_MATRIX ? 200 : 16;
 /** Fewer than dry runs may wait: one more is refused. */
@@ -50,9 +42,9 @@ serviceSuite('the statement of a rollback', (node) => {
     const next = randomFrom(Math.imul(seed + 1, 0x9e3779b9));
     const tenant = await createTenant(node);
     await publishOlder(tenant, next);
-    await publish(node, tenant, BROKEN, { artifacts: artifactsFor(PLATFORMS) });
+    await tenant.publish(BROKEN, { artifacts: artifactsFor(PLATFORMS) });
     const devices = fleetOf(next);
-    expect((await report(node, tenant, devices)).status).toBe(200);
+    expect((await tenant.report(devices)).status).toBe(200);
     const change = { app: tenant.app, channel: 'stable', version: BROKEN, status: 'rolled_back' };
     const { status, body } = await admin(node, 'POST', 'releases/rehearse-serving', change);
     expect(status).toBe(200);
@@ -62,11 +54,11 @@ serviceSuite('the statement of a rollback', (node) => {
       const key = `${platform}/${arch} ${to}`;
       told.set(key, (told.get(key) ?? 0) + count);
     }
-    expect((await control(node, tenant, BROKEN, { status: 'rolled_back' })).status).toBe(200);
+    expect((await tenant.control(BROKEN, { status: 'rolled_back' })).status).toBe(200);
     const came = new Map<string, number>();
     const runners = devices.filter(({ version }) => version === BROKEN);
     for (const { deviceId, platform, arch } of runners) {
-      const answer = await check(node, tenant, BROKEN, { device: deviceId, platform, arch });
+      const answer = await tenant.check(BROKEN, { device: deviceId, platform, arch });
       expect([200, 204], `seed ${seed}: ${answer.text}`).toContain(answer.status);
       const key = `${platform}/${arch} ${answer.body?.version ?? null}`;
       came.set(key, (came.get(key) ?? 0) + 1);
@@ -81,7 +73,7 @@ serviceSuite('the statement of a rollback', (node) => {
     for (const version of ['1.0.0', '1.1.0', '1.2.0'].slice(0, 1 + Math.floor(next() * 3))) {
       const platforms = PLATFORMS.filter(() => next() < 0.6);
       const ring = RINGS[Math.floor(next() * RINGS.length)] ?? 'a';
-      const answer = await publish(node, tenant, version, {
+      const answer = await tenant.publish(version, {
         artifacts: artifactsFor(platforms.length === 0 ? ['linux'] : platforms),
         rollout: [100, 100, 60, 20][Math.floor(next() * 4)],
         status: next() < 0.85 ? 'published' : 'paused',

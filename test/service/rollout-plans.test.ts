@@ -7,19 +7,8 @@ import { expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { member } from '../support/person.ts';
-import { auditOf, servedAs } from '../support/published.ts';
-import { tenantWith } from '../support/released.ts';
 import { serviceSuite } from '../support/service-suite.ts';
-import {
-  admin,
-  check,
-  createTenant,
-  manage,
-  publish,
-  report,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { admin, createTenant, send, type Tenant } from '../support/tenant.ts';
 
 const PLAN = 'releases/plan';
 const STEPS = [
@@ -33,14 +22,14 @@ serviceSuite('rollout plans', (node) => {
     `${path}?${new URLSearchParams({ ...nameOf(tenant), ...more })}`;
 
   const put = (tenant: Tenant, parts: object = {}, version = '1.0.0') =>
-    manage(node, tenant, 'PUT', PLAN, { ...nameOf(tenant, version), steps: STEPS, ...parts });
+    tenant.manage('PUT', PLAN, { ...nameOf(tenant, version), steps: STEPS, ...parts });
   const steer = (tenant: Tenant, action: string) =>
-    manage(node, tenant, 'PATCH', PLAN, { ...nameOf(tenant), action });
-  const read = (tenant: Tenant) => manage(node, tenant, 'GET', addressOf(tenant, PLAN));
+    tenant.manage('PATCH', PLAN, { ...nameOf(tenant), action });
+  const read = (tenant: Tenant) => tenant.manage('GET', addressOf(tenant, PLAN));
   const readByPerson = (tenant: Tenant) => admin(node, 'GET', addressOf(tenant, PLAN));
 
   /** A tenant with 1.0.0 at 0 %. */
-  const planless = () => tenantWith(node, ['1.0.0', { rollout: 0 }]);
+  const planless = () => createTenant(node, ['1.0.0', { rollout: 0 }]);
 
   /** Waits for something that a driver does, and asks seldom: a key may not ask without end. */
   const untilDriven = (what: string, isThere: () => Promise<boolean>) =>
@@ -63,7 +52,7 @@ serviceSuite('rollout plans', (node) => {
     expect((await put(tenant)).status).toBe(409);
     const reached = async (rollout: number) =>
       untilDriven(`the step of ${rollout} % began`, async () => {
-        const [, now] = (await servedAs(node, tenant, '1.0.0')) as unknown[];
+        const [, now] = (await tenant.servedAs('1.0.0')) as unknown[];
         return now === rollout;
       });
     await reached(10);
@@ -80,9 +69,9 @@ serviceSuite('rollout plans', (node) => {
     const tenant = await createTenant(node);
     const plan = { steps: [{ rollout: 5, holdMinutes: 600 }] };
     const atZero = { status: 201, body: { release: { rolloutPct: 0 } } };
-    expect(await publish(node, tenant, '1.0.0', { plan })).toMatchObject(atZero);
+    expect(await tenant.publish('1.0.0', { plan })).toMatchObject(atZero);
     const promotion = { app: tenant.app, version: '1.0.0', from: 'stable', to: 'beta', plan };
-    const promoted = await manage(node, tenant, 'POST', 'releases/promote', promotion);
+    const promoted = await tenant.manage('POST', 'releases/promote', promotion);
     expect(promoted).toMatchObject(atZero);
   });
 
@@ -109,9 +98,9 @@ serviceSuite('rollout plans', (node) => {
 
   it('a release is read with its health, with a plan or without, and listed with its plan (§27.4, §27.7)', async () => {
     const tenant = await planless();
-    await publish(node, tenant, '1.1.0');
+    await tenant.publish('1.1.0');
     const health = (more: Record<string, string> = {}) =>
-      manage(node, tenant, 'GET', addressOf(tenant, 'releases/health', more));
+      tenant.manage('GET', addressOf(tenant, 'releases/health', more));
     const judged = (limit: number | null) => ({
       health: { offered: 0, verdict: 'too early', rates: { failed: { limit, tripped: false } } },
     });
@@ -156,7 +145,7 @@ serviceSuite('rollout plans', (node) => {
     const resumed = { ...nameOf(tenant), action: 'advance' };
     const refused = await publisher.call('PATCH', PLAN, resumed);
     expectError(refused, 409, 'The plan is held: resume it first');
-    const entries = await auditOf(node, tenant, 'action=plan');
+    const entries = await tenant.audit('action=plan');
     expect(entries).toMatchObject([
       { action: 'plan.hold', reason: 'odd', actor: `account:${publisher.email}` },
       { action: 'plan.create', reason: 'as agreed', actor: `account:${publisher.email}` },
@@ -170,14 +159,12 @@ serviceSuite('rollout plans', (node) => {
     const tenant = await createTenant(node);
     const ids = Array.from({ length: 6 }, (_, index) => `device ${index}`);
     const devices = ids.map((deviceId) => ({ deviceId, version: '0.9.0', platform: 'linux' }));
-    expect((await report(node, tenant, devices)).status).toBe(200);
-    await publish(node, tenant, '1.0.0');
-    const guards = { knownForMinutes: 0 };
-    expect((await put(tenant, { steps: [{ rollout: 100, holdMinutes: 60 }], guards })).status).toBe(
-      200,
-    );
+    expect((await tenant.report(devices)).status).toBe(200);
+    await tenant.publish('1.0.0');
+    const plan = { steps: [{ rollout: 100, holdMinutes: 60 }], guards: { knownForMinutes: 0 } };
+    expect((await put(tenant, plan)).status).toBe(200);
     for (const device of ids) {
-      expect((await check(node, tenant, '0.9.0', { device })).status).toBe(200);
+      expect((await tenant.check('0.9.0', { device })).status).toBe(200);
     }
     await Promise.all(
       ids.map(async (device) => {
@@ -206,13 +193,13 @@ serviceSuite('rollout plans', (node) => {
     expectError(await fail(tenant, { version: 'one' }, of), 400, 'version: Invalid version');
     expectError(await fail(tenant, { version, why: 1 }, of), 400, 'why: Unrecognized key');
     expect((await fail(tenant, { version, reason: 'x'.repeat(5000) }, of)).status).toBe(413);
-    expect((await fail({ ...tenant, app: 'nobody' }, { version }, of)).status).toBe(404);
+    expect((await fail(tenant.with({ app: 'nobody' }), { version }, of)).status).toBe(404);
     expect((await fail(tenant, { version: '7.0.0' }, of)).status).toBe(204);
     const device = { deviceId: 'a', version: '0.9.0', platform: 'linux' };
     const failed = { version, reason: 'disk full' };
-    expect((await report(node, tenant, [{ ...device, failed }])).status).toBe(200);
+    expect((await tenant.report([{ ...device, failed }])).status).toBe(200);
     const bad = { ...device, failed: { version: 'one' } };
     const error = 'devices.0.failed.version: Invalid version';
-    expectError(await report(node, tenant, [bad]), 400, error);
+    expectError(await tenant.report([bad]), 400, error);
   });
 });

@@ -4,59 +4,37 @@
 // in test/domain/decision/decide.test.ts, the fields of the body in test/http/release-body.test.ts, calls at
 // the same time in test/store/ledger/serving-contract.ts and test/faults/races.test.ts.
 
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import {
-  auditOf,
-  expectChain,
-  expectWithin,
-  type Json,
-  releaseOf,
-  releasesOf,
-} from '../support/published.ts';
-import { anotherApp } from '../support/released.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  type CheckOptions,
-  check,
-  control,
-  createTenant,
-  type Tenant,
-} from '../support/tenant.ts';
+import { expectChain, expectWithin } from '../support/published.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { type CheckOptions, type Json, releaseOf, type Tenant } from '../support/tenant.ts';
 
 const OLD = '0.1.0';
 const RING_A = { matchLabels: { ring: ['a'] }, matchExpressions: [] };
 
 serviceSuite('serving control', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = suiteTenant(node);
 
   /** Another app of the tenant, with 1.0.0 on stable. */
-  const withRelease = (more: Json = {}) => anotherApp(node, tenant, ['1.0.0', more]);
-
-  function change(of: Tenant, parts: Json): Promise<Answer> {
-    return control(node, of, '1.0.0', parts);
-  }
+  const withRelease = (more: Json = {}) => tenant.anotherApp(['1.0.0', more]);
 
   /** Returns the serving state of 1.0.0. A call that changes nothing is the only way to read the targets. */
   async function stateOf(of: Tenant): Promise<Json> {
-    const [release] = await releasesOf(node, of, `app=${of.app}&channel=stable&version=1.0.0`);
-    const answer = await change(of, { status: release?.status });
+    const [release] = await of.releases(`app=${of.app}&channel=stable&version=1.0.0`);
+    const answer = await of.control('1.0.0', { status: release?.status });
     expect(answer.status).toBe(200);
     return releaseOf(answer);
   }
 
   /** Returns the app's serving-control entries of the audit, oldest first. */
-  async function audited({ app, org }: Tenant): Promise<Json[]> {
-    const entries = await auditOf(node, { org }, 'action=release.serve&limit=1000');
-    return entries.filter(({ subject }) => String(subject).startsWith(`${app}/`)).reverse();
+  async function audited(of: Tenant): Promise<Json[]> {
+    const entries = await of.audit('action=release.serve&limit=1000');
+    return entries.filter(({ subject }) => String(subject).startsWith(`${of.app}/`)).reverse();
   }
 
   async function offerTo(of: Tenant, version = OLD, options: CheckOptions = {}) {
-    const { status, body } = await check(node, of, version, options);
+    const { status, body } = await of.check(version, options);
     expect([200, 204]).toContain(status);
     return body;
   }
@@ -64,7 +42,7 @@ serviceSuite('serving control', (node) => {
   /** Makes a call that must be refused, and must change neither the release nor the audit. */
   async function refused(of: Tenant, parts: Json, status: number, error: unknown): Promise<void> {
     const before = [await stateOf(of), await audited(of)];
-    expectError(await change(of, parts), status, error);
+    expectError(await of.control('1.0.0', parts), status, error);
     expect([await stateOf(of), await audited(of)]).toStrictEqual(before);
   }
 
@@ -77,7 +55,7 @@ serviceSuite('serving control', (node) => {
     const name = { app: made.app, channel: 'stable', version: '1.0.0' };
     const state: Json = { ...name, rolloutPct: 25, status: 'paused', targets };
     for (const app of [made.app, made.appId]) {
-      const answer = await change(made, { app, rollout: 25, status: 'paused', targets });
+      const answer = await made.control('1.0.0', { app, rollout: 25, status: 'paused', targets });
       expect([answer.status, answer.body]).toStrictEqual([200, { release: state }]);
       expect(answer.headers.get('content-type')).toBe('application/json');
       expect(answer.text).toContain('"matchLabels":{"ring":["a","b"],"__proto__":["x"]}');
@@ -89,7 +67,7 @@ serviceSuite('serving control', (node) => {
       [{ targets: {} }, { targets: { matchLabels: {}, matchExpressions: [] } }],
     ]) {
       Object.assign(state, told);
-      expect(releaseOf(await change(made, call ?? {}))).toStrictEqual(state);
+      expect(releaseOf(await made.control('1.0.0', call ?? {}))).toStrictEqual(state);
     }
   });
 
@@ -113,30 +91,30 @@ serviceSuite('serving control', (node) => {
     const versionFor = async (ring: string) =>
       (await offerTo(made, OLD, { query: `l.ring=${ring}` }))?.version;
     expect(await versionFor('b')).toBeUndefined();
-    expect((await change(made, { rollout: 10 })).status).toBe(200);
+    expect((await made.control('1.0.0', { rollout: 10 })).status).toBe(200);
     const wider = { ...RING_A, matchLabels: { ring: ['b', 'a'] } };
     for (const [targets, ring] of [[wider, 'b'] as const, [null, 'c'] as const]) {
-      expect((await change(made, { rollout: 100, targets })).status).toBe(200);
+      expect((await made.control('1.0.0', { rollout: 100, targets })).status).toBe(200);
       expect(await versionFor(ring)).toBe('1.0.0');
     }
     for (const status of ['paused', 'published', 'deprecated', 'published', 'rolled_back']) {
-      await change(made, { status });
+      await made.control('1.0.0', { status });
       expect(await versionFor('a')).toBe(status === 'published' ? '1.0.0' : undefined);
     }
     for (const more of [{}, { rollout: 100, targets: null }]) {
       const call = { status: 'paused', ...more };
       await refused(made, call, 409, 'A rolled-back release cannot be re-served');
     }
-    expect((await change(made, { status: 'rolled_back', rollout: 100 })).status).toBe(200);
+    expect((await made.control('1.0.0', { status: 'rolled_back', rollout: 100 })).status).toBe(200);
   });
 
   it('deprecated, it requires the next update of its devices, until it is published again (§3)', async () => {
-    const made = await anotherApp(node, tenant, ['1.0.0'], ['1.1.0']);
+    const made = await tenant.anotherApp(['1.0.0'], ['1.1.0']);
     for (const [status, updateMode] of [
       ['deprecated', 'required'],
       ['published', 'optional'],
     ]) {
-      await change(made, { status });
+      await made.control('1.0.0', { status });
       expect(await offerTo(made, '1.0.0')).toMatchObject({ version: '1.1.0', updateMode });
     }
   });
@@ -156,7 +134,7 @@ serviceSuite('serving control', (node) => {
     }
     expect(await offers()).toEqual(before);
     for (const rollout of [50, 51, 100]) {
-      expect(releaseOf(await change(made, { rollout })).rolloutPct).toBe(rollout);
+      expect(releaseOf(await made.control('1.0.0', { rollout })).rolloutPct).toBe(rollout);
     }
   });
 
@@ -165,9 +143,9 @@ serviceSuite('serving control', (node) => {
     const before = Date.now();
     const first = { rollout: 20, status: 'paused', targets: RING_A };
     // The call names the version in another spelling.
-    expect(releaseOf(await control(node, made, 'v1.0', first)).version).toBe('1.0.0');
+    expect(releaseOf(await made.control('v1.0', first)).version).toBe('1.0.0');
     const after = Date.now();
-    await change(made, { rollout: 30 });
+    await made.control('1.0.0', { rollout: 30 });
     const entries = await audited(made);
     expectChain(entries);
     expect(entries).toStrictEqual([

@@ -16,7 +16,7 @@ import { freePort } from '../support/free-port.ts';
 import { ADMIN_TOKEN, type NodeSettings } from '../support/node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { SLUICE_COMMAND } from '../support/sluice-command.ts';
-import { admin, check, manage, randomId, send } from '../support/tenant.ts';
+import { admin, randomId, send, Tenant } from '../support/tenant.ts';
 import { WORKERS_ONLY } from '../support/worker-node.ts';
 
 type Run = {
@@ -199,12 +199,13 @@ describeOnBackends('output', (backend) => {
     expect((await console('apps', { org, ref: app, name: 'A' })).status).toBe(201);
     const secret = String((await console('keys', { org, name: 'k' })).body?.secret);
     const release = { app, channel: 'stable', version: '1.1.0', notes: 'two\nlines' };
-    expect((await manage(node, { secret }, 'POST', 'releases', release)).status).toBe(201);
-    await manage(node, { secret }, 'POST', 'releases', '{');
-    await manage(node, { secret: `${secret}x` }, 'GET', 'apps');
+    const tenant = new Tenant(node, { app, secret });
+    expect((await tenant.manage('POST', 'releases', release)).status).toBe(201);
+    await tenant.manage('POST', 'releases', '{');
+    await tenant.with({ secret: `${secret}x` }).manage('GET', 'apps');
     await admin(node, 'GET', 'audit');
-    await check(node, { app }, '1.0.0');
-    await check(node, { app }, 'x\ny');
+    await tenant.check('1.0.0');
+    await tenant.check('x\ny');
     await node.stop();
     const output = node.output();
     // The output has stdout and stderr mixed; lines of stderr do not begin with a brace.

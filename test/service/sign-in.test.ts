@@ -3,7 +3,7 @@
 // test/access/sign-in-limits.test.ts.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import type { Call } from '../support/console-writes.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
@@ -19,12 +19,8 @@ const SIGNED_OUT = 'Sign in first';
 const NEXT = 'another long password';
 
 describeOnBackends('signing in', (backend) => {
-  let node: ServingNode;
+  const node = suiteNode(() => backend.start());
   let org: string;
-  beforeAll(async () => {
-    node = await backend.start();
-  });
-  afterAll(() => node?.dispose());
 
   /** Tries a password from an address, as a proxy in front would report it. */
   const tryFrom = (address: string, email: string, password: string) =>
@@ -328,7 +324,7 @@ describeOnBackends('signing in', (backend) => {
       const another = await node.restart(isApart ? { DATA_DIR: folder } : {});
       if (isApart) other = another;
       else {
-        node = another;
+        Object.assign(node, another);
         await attack(node, owner.email);
       }
       // Until Redis answers it, a node counts alone.

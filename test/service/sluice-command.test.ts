@@ -8,20 +8,20 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import { BuildFolder } from '../support/build-folder.ts';
 import { BUILT, ELECTRON_BUILDER } from '../support/build-folders.ts';
-import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
+import { ADMIN_TOKEN } from '../support/node.ts';
 import { member, Person, tokenIn } from '../support/person.ts';
-import { auditOf, type Json } from '../support/published.ts';
+import { suiteTenant } from '../support/service-suite.ts';
 import {
   type CommandResult,
   runSluice,
   runSluiceHere,
   SLUICE_COMMAND,
 } from '../support/sluice-command.ts';
-import { createTenant, report, type Tenant } from '../support/tenant.ts';
+import type { Json } from '../support/tenant.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../dist/cli-package', import.meta.url));
 const URL_BASE = 'https://downloads.example.com/notes';
@@ -31,13 +31,8 @@ const NOBODY = { SLUICE_URL: 'http://127.0.0.1:1' };
 
 describeOnBackends('the sluice command', (backend) => {
   const folder = new BuildFolder();
-  let node: ServingNode;
-  let tenant: Tenant;
-  beforeAll(async () => {
-    node = await backend.start();
-    tenant = await createTenant(node);
-  });
-  afterAll(() => node?.dispose());
+  const node = suiteNode(() => backend.start());
+  const tenant = suiteTenant(node);
 
   /** Runs the command against the node, with the key of the tenant and the admin token. */
   function sluice(
@@ -98,7 +93,7 @@ describeOnBackends('the sluice command', (backend) => {
 
   it('devices purge takes a version in any spelling, and with --dry-run deletes none (Command line)', async () => {
     const of = (deviceId: string, version: string) => ({ deviceId, version, platform: 'linux' });
-    await report(node, tenant, [of('a', '6.6.6'), of('b', '6.6.6'), of('real', '1.0.0')]);
+    await tenant.report([of('a', '6.6.6'), of('b', '6.6.6'), of('real', '1.0.0')]);
     const purge = ['devices', 'purge', '--app', tenant.app, '--first-seen-after'];
     const since = [...purge, '2020-01-01T00:00:00Z', '--version', 'v6.6.6'];
     expect(await sluiceJson([...since, '--dry-run'])).toEqual({ devices: 2 });
@@ -118,7 +113,7 @@ describeOnBackends('the sluice command', (backend) => {
     });
     const body = { token: tokenIn(made.url), password: 'a new and long password' };
     expect((await new Person(node).call('POST', 'password-reset', body)).status).toBe(200);
-    const told = JSON.stringify(await auditOf(node, tenant)) + node.output();
+    const told = JSON.stringify(await tenant.audit()) + node.output();
     expect(told).not.toContain(body.token);
   });
 

@@ -8,23 +8,20 @@ import type {
   ChannelOverview,
   ChannelReleases,
 } from '../../src/contract/console.ts';
-import { type Json, releaseOf } from '../support/published.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import { ARTIFACT, admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { ARTIFACT, admin, type Json, releaseOf } from '../support/tenant.ts';
 
 const BOTH = { artifacts: [ARTIFACT, { ...ARTIFACT, platform: 'darwin' }] };
 const UNSIGNED = { artifacts: [{ platform: 'linux', arch: 'x86_64', url: ARTIFACT.url }] };
 
 serviceSuite('the standing of releases', (node) => {
-  let tenant: Tenant;
+  const tenant = suiteTenant(node);
   beforeAll(async () => {
-    tenant = await createTenant(node);
-    const beta = { app: tenant.app, name: 'beta', follows: 'stable', requireSignature: true };
-    expect((await admin(node, 'PATCH', 'channels', beta)).status).toBe(200);
+    await tenant.setChannel({ follows: 'stable', requireSignature: true }, 'beta');
   });
 
   const published = async (channel: string, version: string, more: Json = {}, change?: Json) => {
-    const answer = await publish(node, tenant, version, { channel, ...more });
+    const answer = await tenant.publish(version, { channel, ...more });
     expect(releaseOf(answer), answer.text).toHaveProperty('id');
     const body = { app: tenant.app, channel, version, ...change };
     if (change) expect((await admin(node, 'PATCH', 'releases', body)).status).toBe(200);

@@ -9,7 +9,7 @@ import { describeOnBackends } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { deliver, enableWebhook, releaseEvent } from '../support/github.ts';
 import type { ServingNode } from '../support/node.ts';
-import { ARTIFACT, check, createTenant, publish, send, type Tenant } from '../support/tenant.ts';
+import { ARTIFACT, createTenant, send, type Tenant } from '../support/tenant.ts';
 import {
   type CollectedSpan,
   startTraceCollector,
@@ -30,15 +30,10 @@ async function spanOf(
   return spans.find(fits) as CollectedSpan;
 }
 
-function publishInTrace(node: { url: string }, tenant: Tenant, version: string) {
-  return send(node, 'POST', '/api/v1/releases', {
-    headers: {
-      authorization: `Bearer ${tenant.secret}`,
-      'x-request-id': `run-${version}`,
-      traceparent: `00-${TRACE}-${PARENT}-01`,
-    },
-    body: { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT] },
-  });
+function publishInTrace(tenant: Tenant, version: string) {
+  const body = { app: tenant.app, channel: 'stable', version, artifacts: [ARTIFACT] };
+  const traced = { 'x-request-id': `run-${version}`, traceparent: `00-${TRACE}-${PARENT}-01` };
+  return tenant.manage('POST', 'releases', body, traced);
 }
 
 describeOnBackends('traces', (backend) => {
@@ -55,7 +50,7 @@ describeOnBackends('traces', (backend) => {
   afterAll(() => node?.dispose());
 
   it('a publish is a span of the trace that its caller named, with its ledger calls below', async () => {
-    expect((await publishInTrace(node, tenant, '1.0.0')).status).toBe(201);
+    expect((await publishInTrace(tenant, '1.0.0')).status).toBe(201);
     const span = await spanOf(collector, ({ name }) => name === PUBLISHED);
     expect(span).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: SERVER });
     expect(span.attributes).toEqual({
@@ -78,7 +73,7 @@ describeOnBackends('traces', (backend) => {
   });
 
   it('a first offer is a trace of its own, and the checks after it are none', async () => {
-    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    expect((await tenant.check('0.1')).status).toBe(200);
     const span = await spanOf(collector, ({ name }) => name === 'first offer');
     expect(span.parentSpanId).toBeUndefined();
     expect(span.attributes).toEqual({
@@ -89,8 +84,8 @@ describeOnBackends('traces', (backend) => {
     });
     const call = await spanOf(collector, ({ name }) => name === 'ledger recordFirstOffer');
     expect(call).toMatchObject({ traceId: span.traceId, parentSpanId: span.spanId });
-    await check(node, tenant, '0.1');
-    await publishInTrace(node, tenant, '1.0.0');
+    await tenant.check('0.1');
+    await publishInTrace(tenant, '1.0.0');
     await spanOf(collector, ({ attributes }) => attributes['http.response.status_code'] === 409);
     expect(collector.spans.filter(({ name }) => name === 'first offer')).toHaveLength(1);
   });
@@ -110,7 +105,7 @@ describeOnBackends('traces', (backend) => {
     const late = await startTraceCollector();
     const own = await backend.start({ ...late.settings, OTEL_BSP_SCHEDULE_DELAY: '60000' });
     const another = await createTenant(own);
-    await publishInTrace(own, another, '1.0.0');
+    await publishInTrace(another, '1.0.0');
     expect(late.spans).toEqual([]);
     await own.stop();
     expect(late.spans.some(({ name }) => name === PUBLISHED)).toBe(true);
@@ -121,10 +116,10 @@ describeOnBackends('traces', (backend) => {
   it('a collector that goes away costs one line in the log, and nothing else', async () => {
     await collector.stop();
     const told = () => node.output().split('traces could not be sent').length - 1;
-    expect((await publish(node, tenant, '3.0.0')).status).toBe(201);
+    expect((await tenant.publish('3.0.0')).status).toBe(201);
     await eventually('it is told', () => told() > 0);
-    expect((await publish(node, tenant, '3.0.1')).status).toBe(201);
-    expect((await check(node, tenant, '0.1')).status).toBe(200);
+    expect((await tenant.publish('3.0.1')).status).toBe(201);
+    expect((await tenant.check('0.1')).status).toBe(200);
     await node.stop();
     expect(told()).toBe(1);
   });

@@ -7,23 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { cohortBucket, hashText } from '../../src/domain/decision/cohort.ts';
-import {
-  anotherApp,
-  at,
-  manifestOf,
-  release,
-  serve,
-  setChannel,
-  tenantWith,
-} from '../support/released.ts';
+import { at, manifestOf } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
 import {
   ARTIFACT,
   type CheckOptions,
-  check,
+  createNamed,
   createTenant,
   send,
-  type Tenant,
+  Tenant,
 } from '../support/tenant.ts';
 
 deviceSuite('update check', (node) => {
@@ -31,12 +23,12 @@ deviceSuite('update check', (node) => {
   let tenant: Tenant;
   beforeAll(async () => {
     const other = { ...ARTIFACT, platform: 'my os/x', arch: 'a+b' };
-    tenant = await tenantWith(node, ['1.1.0', { artifacts: [ARTIFACT, other] }]);
+    tenant = await createTenant(node, ['1.1.0', { artifacts: [ARTIFACT, other] }]);
   });
 
   /** Returns the manifest that a device gets, or null for 204. */
   async function ask(of: Tenant, version = '1.0.0', options: CheckOptions = {}) {
-    return manifestOf(await check(node, of, version, { device: randomUUID(), ...options }));
+    return manifestOf(await of.check(version, { device: randomUUID(), ...options }));
   }
 
   const linux = (version: string) => `@/stable/linux/x86_64/${version}`;
@@ -85,12 +77,12 @@ deviceSuite('update check', (node) => {
     const carried = { url: at('a?b=1'), sha512: 'q+/=', signature: 'c2ln', size: 0 };
     const told = { version: 'v1.02+Build.7', notes: '## Größer & schneller 🚀\n' };
     const matchLabels = JSON.parse('{"größe & 🚀":["a=b&c","ß"],"__proto__":["x"]}') as object;
-    await release(node, tenant, '1.0.9', beta);
+    await tenant.release('1.0.9', beta);
     const artifacts = [{ platform: 'linux', arch: 'x86_64', ...carried }];
     const matchExpressions = [{ key: '$version', operator: 'VersionLt', values: ['1.0.5'] }];
     const targets = { matchLabels, matchExpressions };
     const parts = { ...beta, notes: told.notes, artifacts, targets };
-    const { createdAt } = await release(node, tenant, told.version, parts);
+    const { createdAt } = await tenant.release(told.version, parts);
     expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const key = encodeURIComponent('l.größe & 🚀');
     const versionFor = async (query: string, device = {}) =>
@@ -104,30 +96,30 @@ deviceSuite('update check', (node) => {
     }
     expect((await ask(tenant, '1.0.5', { ...beta, query }))?.version).toBe('1.0.9');
     // Rolled back on one channel, it is not so on another.
-    await serve(node, tenant, told.version, { ...beta, status: 'rolled_back' });
+    await tenant.serve(told.version, { ...beta, status: 'rolled_back' });
     expect(await ask(tenant, told.version)).toBeNull();
   });
 
   it('a new app is found at once, by its ref and its id; its first checks are answered alike, HEAD too (§2.4, §4, §14.1)', async () => {
     const ref = `late-${randomUUID()}`;
-    expect((await check(node, { app: ref }, '1.0.0')).status).toBe(404);
-    const late = await createTenant(node, ref);
-    expect((await check(node, { app: ref.toUpperCase() }, '1.0.0')).status).toBe(404);
-    await release(node, late, '1.1.0');
-    const head = await check(node, late, '1.0.0', { method: 'HEAD', device: randomUUID() });
-    const get = await check(node, late, '1.0.0', { device: randomUUID() });
+    expect((await new Tenant(node, { app: ref }).check('1.0.0')).status).toBe(404);
+    const late = await createNamed(node, ref);
+    expect((await new Tenant(node, { app: ref.toUpperCase() }).check('1.0.0')).status).toBe(404);
+    await late.release('1.1.0');
+    const head = await late.check('1.0.0', { method: 'HEAD', device: randomUUID() });
+    const get = await late.check('1.0.0', { device: randomUUID() });
     const length = head.headers.get('content-length');
     expect([head.status, head.text, length]).toEqual([200, '', `${Buffer.byteLength(get.text)}`]);
-    expect((await ask({ ...late, app: late.appId }))?.version).toBe('1.1.0');
-    await release(node, late, '1.2.0');
+    expect((await ask(late.with({ app: late.appId })))?.version).toBe('1.1.0');
+    await late.release('1.2.0');
     const first = await Promise.all(Array.from({ length: 40 }, () => ask(late)));
     expect(first.map((manifest) => manifest?.version)).toEqual(first.map(() => '1.2.0'));
   });
 
   it("what is changed of the channel's terms counts at the next check, and a cohort is the domain's for the release and the UTF-8 text of the header (§3.8, §13.5 to §13.7, §19.1)", async () => {
-    const staged = await anotherApp(node, tenant);
+    const staged = await tenant.anotherApp();
     expect(await ask(staged)).toBeNull();
-    const { id } = await release(node, staged, '2.0.0', { rollout: 10 });
+    const { id } = await staged.release('2.0.0', { rollout: 10 });
     const offered = async (ids: readonly string[]) => {
       const asked = await Promise.all(
         // Header values leave as one byte per character.
@@ -148,18 +140,18 @@ deviceSuite('update check', (node) => {
       [{ status: 'paused' }, []],
       [{ status: 'published', rollout: 99 }, inCohort(99)],
     ] as const) {
-      await serve(node, staged, '2.0.0', change);
+      await staged.serve('2.0.0', change);
       expect(await offered(ids)).toEqual(expected);
     }
     for (const text of ['   ', 'x'.repeat(129), `x${'ä'.repeat(127)}x`]) {
       expect(await offered([text])).toEqual([]);
     }
-    await serve(node, staged, '2.0.0', { rollout: 100 });
-    await setChannel(node, staged, { updateMode: 'recommended', minimumSupportedVersion: '1.5' });
+    await staged.serve('2.0.0', { rollout: 100 });
+    await staged.setChannel({ updateMode: 'recommended', minimumSupportedVersion: '1.5' });
     const terms = { minimumSupportedVersion: '1.5' };
     expect(await ask(staged, '1.4.9')).toMatchObject({ ...terms, updateMode: 'required' });
     expect(await ask(staged, '1.5.0')).toMatchObject({ ...terms, updateMode: 'recommended' });
-    await setChannel(node, staged, { updateMode: 'optional', minimumSupportedVersion: null });
+    await staged.setChannel({ updateMode: 'optional', minimumSupportedVersion: null });
     const last = await ask(staged);
     expect([last?.updateMode, last?.minimumSupportedVersion]).toEqual(['optional', undefined]);
   });

@@ -5,29 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
-import {
-  anotherApp,
-  artifacts,
-  at,
-  fileOf,
-  release,
-  serve,
-  setChannel,
-} from '../support/released.ts';
-import { deviceSuite } from '../support/service-suite.ts';
-import {
-  check,
-  control,
-  createTenant,
-  decisions,
-  devicesOf,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { artifacts, at, fileOf } from '../support/released.ts';
+import { deviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { type Json, send, type Tenant } from '../support/tenant.ts';
 
 const [JSON_TYPE, YAML] = ['application/json', 'text/yaml; charset=utf-8'];
 const [XML, TEXT] = ['application/xml', 'text/plain; charset=utf-8'];
@@ -48,22 +30,19 @@ const CLIENTS = [
 ] as const;
 
 deviceSuite('updaters', (node) => {
-  let tenant: Tenant;
-  beforeAll(async () => {
-    tenant = await createTenant(node);
-  });
+  const tenant = suiteTenant(node);
 
-  const appWith = (releases: Readonly<Record<string, Fields>> = {}) =>
-    anotherApp(node, tenant, ...Object.entries(releases));
+  const appWith = (releases: Readonly<Record<string, Json>> = {}) =>
+    tenant.anotherApp(...Object.entries(releases));
 
   function get({ app }: Tenant, path: string, headers: Record<string, string> = {}) {
     return send(node, 'GET', path.replace('@', `${app}/stable`), { headers });
   }
 
   /** Waits until these devices, and no others, are on record with these fields. */
-  async function recorded(app: Tenant, expected: Readonly<Record<string, Fields>>): Promise<void> {
+  async function recorded(app: Tenant, expected: Readonly<Record<string, Json>>): Promise<void> {
     const found = async () =>
-      Object.fromEntries((await devicesOf(node, app)).map((each) => [String(each.deviceId), each]));
+      Object.fromEntries((await app.devices()).map((each) => [String(each.deviceId), each]));
     await expect.poll(found).toMatchObject(expected);
     expect(Object.keys(await found()).sort()).toEqual(Object.keys(expected).sort());
   }
@@ -76,14 +55,14 @@ deviceSuite('updaters', (node) => {
       const id = randomUUID();
       const [headers, early] = [{ 'X-Service-Device': id }, `${path}?l.ring=early`];
       expect((await get(app, path, headers)).text).not.toContain(file);
-      for (const rollout of [99, 100]) await serve(node, app, '1.1.0', { rollout });
+      for (const rollout of [99, 100]) await app.serve('1.1.0', { rollout });
       const answer = await get(app, early);
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, type]);
       expect(answer.headers.get('cache-control')).toBe(
         type === YAML ? 'private, no-cache' : 'no-store',
       );
       expect(answer.text).toContain(file);
-      const { status, body } = await control(node, app, '1.1.0', { rollout: 99 });
+      const { status, body } = await app.control('1.1.0', { rollout: 99 });
       expect([status, body?.error]).toEqual([422, expect.stringContaining('100%')]);
       expect((await get(app, early, headers)).text).toBe(answer.text);
       expect((await get(app, path, headers)).text).toBe(answer.text);
@@ -96,7 +75,7 @@ deviceSuite('updaters', (node) => {
 
   it('a check without a version never overwrites a known one (§16.5)', async () => {
     const app = await appWith({ '1.0.0': { artifacts: FILES } });
-    await check(node, app, '0.5.0', { platform: 'windows', arch: 'x64', device: 'known' });
+    await app.check('0.5.0', { platform: 'windows', arch: 'x64', device: 'known' });
     await recorded(app, { known: { version: '0.5.0', client: 'u' } });
     for (const device of ['known', 'fresh']) {
       await get(app, '/e/@/latest.yml', { 'x-user-staging-id': device });
@@ -124,7 +103,7 @@ deviceSuite('updaters', (node) => {
     const known = { 'if-none-match': headers.get('etag') ?? '' };
     const { status, text } = await get(app, '/e/@/latest.yml', known);
     expect([status, text]).toEqual([304, '']);
-    await release(node, app, '1.0.1', { artifacts: FILES });
+    await app.release('1.0.1', { artifacts: FILES });
     expect((await get(app, '/e/@/latest.yml', known)).status).toBe(200);
   });
 
@@ -138,7 +117,7 @@ deviceSuite('updaters', (node) => {
       const { status, headers } = await fetch(address, { redirect: 'manual' });
       expect([status, headers.get('location')]).toEqual([302, at(file)]);
     }
-    await serve(node, app, '1.0.0', { rollout: 5 });
+    await app.serve('1.0.0', { rollout: 5 });
     await get(app, '/e/@/latest.yml?device=later');
     await recorded(app, { later: {} });
   });
@@ -154,10 +133,10 @@ deviceSuite('updaters', (node) => {
       return { ...device, ...(bundle && { bundle }) };
     });
     for (const requireSignature of [false, true]) {
-      await setChannel(node, app, { requireSignature });
+      await app.setChannel({ requireSignature });
       const file = requireSignature ? 'a.AppImage' : 'b.AppImage';
       expect(fileOf(await get(app, '/u/@/linux/x64/1.0.0'))).toBe(file);
-      const { body } = await decisions(node, app, devices);
+      const { body } = await app.decisions(devices);
       const all = body?.decisions as { update: { url: string } | null }[];
       const names = all.map(({ update }) => update?.url.split('/').at(-1));
       expect(names).toEqual(['a.deb', 'a.rpm', undefined, file, file]);

@@ -5,9 +5,8 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serve, tenantWith } from '../support/released.ts';
 import { deviceSuite } from '../support/service-suite.ts';
-import type { Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 import { findVelopack, runVelopackClient, VELOPACK_APP } from '../support/velopack-client.ts';
 
 const isMissing = findVelopack() === undefined;
@@ -29,7 +28,7 @@ deviceSuite('Velopack itself', (node) => {
     afterAll(() => new Promise((resolve) => files.close(resolve)));
 
     function serving(...releases: readonly (readonly [string, Record<string, unknown>?])[]) {
-      return tenantWith(
+      return createTenant(
         node,
         ...releases.map(
           ([version, more]) => [version, { artifacts: [packageOf(version)], ...more }] as const,
@@ -72,7 +71,7 @@ deviceSuite('Velopack itself', (node) => {
       for (const version of ['1.1.0', '2.0.0']) {
         expect(await run(tenant, version)).toEqual({ update: undefined, packages: new Map() });
       }
-      await serve(node, tenant, '1.1.0', { status: 'paused' });
+      await tenant.serve('1.1.0', { status: 'paused' });
       expect((await run(tenant, '1.0.0')).update).toBeUndefined();
     });
 

@@ -13,46 +13,27 @@ import {
   giteaEvent,
 } from '../support/gitea.ts';
 import { asset, deliver, releaseEvent } from '../support/github.ts';
-import { auditOf, type Json, planOf, releaseOf, releasesOf } from '../support/published.ts';
 import { exchangeRaw, requestHead } from '../support/raw-exchange.ts';
-import { setChannel } from '../support/released.ts';
-import { serviceSuite } from '../support/service-suite.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  control,
-  createTenant,
-  decisions,
-  manage,
-  randomId,
-  send,
-  type Tenant,
-} from '../support/tenant.ts';
+import { serviceSuite, suiteTenant } from '../support/service-suite.ts';
+import { type Answer, admin, type Json, releaseOf, send, type Tenant } from '../support/tenant.ts';
 
 const LINUX = asset('notes-linux-amd64');
 const MAC = asset('notes-darwin-arm64.zip');
 
 serviceSuite('webhook deliveries', (node) => {
-  let owner: Tenant;
-  beforeAll(async () => {
-    owner = await createTenant(node);
-  });
+  const owner = suiteTenant(node);
 
   /** Makes another app with a webhook. */
   async function listen(provider: WebhookProvider = 'github', settings: Json = {}) {
-    const ref = `app-${randomId()}`;
-    const made = await admin(node, 'POST', 'apps', { org: owner.org, ref, name: 'An app' });
-    const app: Tenant = { ...owner, app: ref, appId: String(made.body?.id) };
-    return { app, hook: await enableCodeHost(node, ref, provider, settings) };
+    const app = await owner.anotherApp();
+    return { app, hook: await enableCodeHost(node, app.app, provider, settings) };
   }
 
   /** Sends GitHub's event of v1.0.0. */
   const tell = (hook: CodeHost, action: string, release: Json = {}, more: Json = {}) =>
     deliver(node, hook, { ...releaseEvent('v1.0.0', release, action), ...more });
 
-  const releases = ({ secret, app }: Tenant) =>
-    releasesOf(node, { secret }, `app=${app}&per_page=100`);
+  const releases = (app: Tenant) => app.releases(`app=${app.app}&per_page=100`);
 
   /** Returns status and files of the releases of an app, newest first. */
   async function standing(app: Tenant): Promise<unknown[]> {
@@ -63,7 +44,7 @@ serviceSuite('webhook deliveries', (node) => {
   }
 
   async function audit({ app }: Tenant, action: string): Promise<Json[]> {
-    const entries = await auditOf(node, owner, `limit=1000&action=${action}`);
+    const entries = await owner.audit(`limit=1000&action=${action}`);
     return entries.filter(({ subject }) => String(subject).startsWith(`${app}/`));
   }
 
@@ -108,7 +89,7 @@ serviceSuite('webhook deliveries', (node) => {
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual({ outcome: 'created', reason, release });
       expect(await releases(app)).toEqual([answer.body?.release]);
-      const offer = await check(node, app, '1.0.0');
+      const offer = await app.check('1.0.0');
       expect(offer.body).toMatchObject({ version: '1.2.3', notes: NOTES });
       expect(await audit(app, 'release.publish')).toMatchObject([
         {
@@ -124,8 +105,8 @@ serviceSuite('webhook deliveries', (node) => {
       for (const { text } of [
         feed,
         await send(node, 'GET', `/feed/${app.app}/stable/rss.xml`),
-        await check(node, app, '0.9.0', { platform: 'windows', arch: 'x64' }),
-        await decisions(node, app, [device], { channel: 'stable' }),
+        await app.check('0.9.0', { platform: 'windows', arch: 'x64' }),
+        await app.decisions([device], { channel: 'stable' }),
       ]) {
         expect(text).toContain('setup.exe');
         expect(text).not.toMatch(/sha256|(?:cd){32}/i);
@@ -180,10 +161,10 @@ serviceSuite('webhook deliveries', (node) => {
   it('what is not signed right is 401 and writes nothing, what cannot be read is 400 and listed (§18.2)', async () => {
     const { app, hook } = await listen();
     const other = await listen();
-    const before = await auditOf(node, owner);
+    const before = await owner.audit();
     const unsigned = await tell({ ...hook, secret: other.hook.secret }, 'published');
     expectError(unsigned, 401, 'Missing or wrong X-Hub-Signature-256');
-    expect(await auditOf(node, owner)).toEqual(before);
+    expect(await owner.audit()).toEqual(before);
     expect([await releases(app), (await show(app)).deliveries]).toEqual([[], []]);
     expectError(await deliver(node, hook, '{'), 400, 'Invalid JSON body');
     const refused = { outcome: 'refused', reason: 'Invalid JSON body' };
@@ -209,13 +190,13 @@ serviceSuite('webhook deliveries', (node) => {
     const { app, hook } = await listen();
     const say = (tag: string, body: string, action = 'published') =>
       deliver(node, hook, releaseEvent(tag, { assets: [LINUX], body }, action));
-    await setChannel(node, app, { defaultRollout: 0 });
+    await app.setChannel({ defaultRollout: 0 });
     expect(releaseOf(await say('v2.0.0', 'first'))).toMatchObject({ rolloutPct: 0 });
     const reason = expect.stringMatching(
       /^version: Is below 2\.0\.0, the newest published release /,
     );
     expect((await say('v1.5.0', '')).body).toMatchObject({ outcome: 'created', reason });
-    await setChannel(node, app, { approvals: 'one' });
+    await app.setChannel({ approvals: 'one' });
     expect((await say('v2.0.0', 'second', 'edited')).body).toEqual({
       outcome: 'ignored',
       reason:
@@ -227,7 +208,7 @@ serviceSuite('webhook deliveries', (node) => {
   it('late files and notes reach devices at once, until one was offered them (§18.8, §18.23)', async () => {
     const { app, hook } = await listen();
     const first = releaseOf(await tell(hook, 'published', { body: 'first' }));
-    expect((await check(node, app, '0.9.0')).status).toBe(204);
+    expect((await app.check('0.9.0')).status).toBe(204);
     const late = { assets: [LINUX], body: 'second' };
     const answer = await tell(hook, 'edited', late);
     const artifact = { platform: 'linux', arch: 'x86_64', url: LINUX.browser_download_url };
@@ -243,11 +224,11 @@ serviceSuite('webhook deliveries', (node) => {
     ]);
     const feed = (await send(node, 'GET', `/feed/${app.app}/stable`)).text;
     expect(feed).toMatch(/^(?!.*first).*second/s);
-    expect((await check(node, app, '0.9.0')).body).toMatchObject({ notes: 'second' });
+    expect((await app.check('0.9.0')).body).toMatchObject({ notes: 'second' });
     const offered = await tell(hook, 'edited', { assets: [LINUX, MAC], body: 'third' });
     const reason = 'A device was offered it before: its files and notes stay as they were';
     expect(offered.body).toEqual({ outcome: 'ignored', reason });
-    expect((await check(node, app, '0.9.0')).body).toMatchObject({ notes: 'second' });
+    expect((await app.check('0.9.0')).body).toMatchObject({ notes: 'second' });
   });
 
   it('what is called back is paused with its plan until it is made anew or by hand (§18.13, §18.20, §27.3)', async () => {
@@ -257,13 +238,13 @@ serviceSuite('webhook deliveries', (node) => {
     // With guards it is not done at once, although the release is at 100 % already.
     const plan = { steps: [{ rollout: 100, holdMinutes: 60 }], guards: { failedPercent: 1 } };
     const name = { app: app.app, channel: 'stable', version: '1.0.0' };
-    const put = await manage(node, app, 'PUT', 'releases/plan', { ...name, ...plan });
-    expect([put.status, await planOf(node, app, '1.0.0')]).toMatchObject([
+    const put = await app.manage('PUT', 'releases/plan', { ...name, ...plan });
+    expect([put.status, await app.plan('1.0.0')]).toMatchObject([
       200,
       { plan: { status: 'running' } },
     ]);
     await Promise.all(['deleted', 'unpublished'].map((action) => tell(hook, action, old)));
-    expect((await check(node, app, '0.9.0')).status).toBe(204);
+    expect((await app.check('0.9.0')).status).toBe(204);
     expect(await audit(app, 'release.serve')).toMatchObject([
       {
         ...{ actor: 'integration:github', before: { status: 'published' } },
@@ -271,11 +252,11 @@ serviceSuite('webhook deliveries', (node) => {
       },
     ]);
     const held = { status: 'held', reason: 'The release was paused', nextAt: null };
-    expect(await planOf(node, app, '1.0.0')).toMatchObject({ plan: held });
+    expect(await app.plan('1.0.0')).toMatchObject({ plan: held });
     const assets = [{ ...LINUX, size: 2222 }];
     const anew = { id: 2, published_at: '2026-02-02T10:00:00Z', assets };
     await tell(hook, 'published', anew);
-    expect((await check(node, app, '0.9.0')).body).toMatchObject({ size: 2222 });
+    expect((await app.check('0.9.0')).body).toMatchObject({ size: 2222 });
     expect(await audit(app, 'release.complete')).toMatchObject([
       {
         before: { artifacts: 1, status: 'paused' },
@@ -283,9 +264,9 @@ serviceSuite('webhook deliveries', (node) => {
       },
     ]);
     await tell(hook, 'deleted', anew);
-    expect((await check(node, app, '0.9.0')).status).toBe(204);
-    await control(node, app, '1.0.0', { status: 'published' });
-    expect((await check(node, app, '0.9.0')).body?.version).toBe('1.0.0');
+    expect((await app.check('0.9.0')).status).toBe(204);
+    await app.control('1.0.0', { status: 'published' });
+    expect(await app.offered()).toBe('1.0.0');
   });
 
   it('a held release publishes itself when it is complete (§18.19)', async () => {
@@ -293,10 +274,10 @@ serviceSuite('webhook deliveries', (node) => {
     const { app, hook } = await listen('github', settings);
     const first = await tell(hook, 'published', { assets: [LINUX] });
     expect(releaseOf(first)).toMatchObject({ status: 'paused' });
-    expect((await check(node, app, '0.9.0')).status).toBe(204);
+    expect((await app.check('0.9.0')).status).toBe(204);
     await tell(hook, 'edited', { assets: [MAC] });
     expect(await standing(app)).toEqual([['stable', 'published', LINUX.name, MAC.name]]);
-    expect((await check(node, app, '0.9.0')).body?.version).toBe('1.0.0');
+    expect(await app.offered()).toBe('1.0.0');
   });
 
   it('releases of another repository are ignored, which is shown, until it is enabled again (§18.24)', async () => {

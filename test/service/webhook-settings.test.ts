@@ -10,9 +10,8 @@ import { expectError } from '../support/expect-error.ts';
 import { type CodeHost, deliverAs, enableCodeHost } from '../support/gitea.ts';
 import { deliver, releaseEvent } from '../support/github.ts';
 import { ADMIN_TOKEN, type ServingNode } from '../support/node.ts';
-import { auditOf, type Json } from '../support/published.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
-import { admin, createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Json, send, type Tenant } from '../support/tenant.ts';
 
 const ADDRESS = 'https://updates.example.com/sluice/wh';
 const BOTH = ['linux/x86_64', 'darwin/aarch64'];
@@ -37,9 +36,7 @@ describeOnBackends('webhook settings', (backend) => {
   });
   afterAll(() => node?.dispose());
   beforeEach(async () => {
-    app = `app-${randomId()}`;
-    const made = await admin(node, 'POST', 'apps', { org: tenant.org, ref: app, name: 'An app' });
-    appId = String(made.body?.id);
+    ({ app, appId } = await tenant.at(node).anotherApp());
   });
 
   /** Enables a webhook; its path leads to this machine. */
@@ -62,7 +59,7 @@ describeOnBackends('webhook settings', (backend) => {
 
   /** Returns what was done to the app's webhooks, newest first. */
   async function audit(): Promise<Json[]> {
-    const entries = await auditOf(node, tenant, 'limit=1000&action=webhook');
+    const entries = await tenant.audit('limit=1000&action=webhook');
     return entries.filter(({ subject }) => subject === app);
   }
 
@@ -148,7 +145,7 @@ describeOnBackends('webhook settings', (backend) => {
       ['admin-token', 'webhook.enable', null],
     ]);
     await admin(node, 'PATCH', 'webhooks', { app, provider: 'github', hold: true });
-    const whole = await auditOf(node, tenant);
+    const whole = await tenant.audit();
     expect(whole.map(({ action }) => action)).toContain('webhook.update');
     const metrics = (await send(node, 'GET', '/metrics')).text;
     for (const { secret } of hooks) {

@@ -4,17 +4,13 @@
 import { expect, it } from 'vitest';
 import { expectError } from '../support/expect-error.ts';
 import { asset, deliver, enableWebhook, releaseEvent } from '../support/github.ts';
-import { auditOf, type Json, releaseOf, releasesOf } from '../support/published.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import {
   type Answer,
   ARTIFACT,
-  check,
-  control,
   createTenant,
-  manage,
-  publish,
-  report,
+  type Json,
+  releaseOf,
   type Tenant,
 } from '../support/tenant.ts';
 
@@ -22,41 +18,29 @@ const OFFERED =
   'This release was already offered: pause it to stop offering it, or roll it back to pull it';
 
 serviceSuite('withdrawing a release', (node) => {
-  function withdraw(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
-    const body = { app: tenant.app, channel: 'stable', version, ...more };
-    return manage(node, tenant, 'DELETE', 'releases', body);
-  }
-
-  async function listed(tenant: Tenant): Promise<unknown[]> {
-    return (await releasesOf(node, tenant)).map(({ version }) => version);
-  }
-
-  const audited = (tenant: Tenant) => auditOf(node, tenant);
-
   /** Makes a withdrawal that must be refused, and must change neither the list nor the audit. */
   async function refused(tenant: Tenant, version: string, more: Json = {}): Promise<Answer> {
-    const before = [await listed(tenant), await audited(tenant)];
-    const answer = await withdraw(tenant, version, more);
-    expect([await listed(tenant), await audited(tenant)]).toStrictEqual(before);
+    const before = [await tenant.versions(), await tenant.audit()];
+    const answer = await tenant.withdraw(version, more);
+    expect([await tenant.versions(), await tenant.audit()]).toStrictEqual(before);
     return answer;
   }
 
   it('removes it: 200 with its app, channel and version as published, audited with what it was and the reason (§4.15, §11.16)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, 'v1.2', { rollout: 40 });
-    const answer = await withdraw(tenant, '1.2.0', { app: tenant.appId, reason: 'wrong platform' });
+    const tenant = await createTenant(node, ['v1.2', { rollout: 40 }]);
+    const answer = await tenant.withdraw('1.2.0', { app: tenant.appId, reason: 'wrong platform' });
     expect([answer.status, answer.body]).toStrictEqual([
       200,
       { release: { app: tenant.app, channel: 'stable', version: 'v1.2' } },
     ]);
-    expect(await listed(tenant)).toEqual([]);
-    expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(204);
-    const changed = await control(node, tenant, '1.2.0', { rollout: 5 });
+    expect(await tenant.versions()).toEqual([]);
+    expect((await tenant.check('1.0.0', { device: 'a' })).status).toBe(204);
+    const changed = await tenant.control('1.2.0', { rollout: 5 });
     expectError(changed, 404, 'Unknown release');
-    expect((await withdraw(tenant, '1.2.0')).status).toBe(404);
+    expect((await tenant.withdraw('1.2.0')).status).toBe(404);
     const artifacts = [expect.anything()];
     const before = { version: 'v1.2', status: 'published', rolloutPct: 40, artifacts };
-    expect((await audited(tenant))[0]).toMatchObject({
+    expect((await tenant.audit())[0]).toMatchObject({
       ...{ actor: `key:${tenant.keyId} (ci)`, action: 'release.withdraw', before, after: null },
       ...{ subject: `${tenant.app}/stable@v1.2`, reason: 'wrong platform' },
     });
@@ -67,33 +51,32 @@ serviceSuite('withdrawing a release', (node) => {
     const old = { ...ARTIFACT, url: 'https://downloads.example.com/old.tar.gz' };
     const targets = { matchLabels: { ring: ['none'] } };
     const given = { artifacts: [old], notes: 'Old', rollout: 1, targets };
-    const first = await publish(node, tenant, '1.2.0', given);
+    const first = await tenant.publish('1.2.0', given);
     for (const status of ['paused', 'deprecated']) {
-      await publish(node, tenant, '1.1.0', { status: 'paused' });
-      await control(node, tenant, '1.1.0', { status });
-      expect((await withdraw(tenant, '1.1.0')).status).toBe(200);
+      await tenant.publish('1.1.0', { status: 'paused' });
+      await tenant.control('1.1.0', { status });
+      expect((await tenant.withdraw('1.1.0')).status).toBe(200);
     }
-    expect((await withdraw(tenant, '1.2.0')).status).toBe(200);
-    const again = await publish(node, tenant, '1.2.0', { notes: 'New' });
+    expect((await tenant.withdraw('1.2.0')).status).toBe(200);
+    const again = await tenant.publish('1.2.0', { notes: 'New' });
     expect(again.status).toBe(201);
     expect(releaseOf(again).id).not.toBe(releaseOf(first).id);
-    const offered = await check(node, tenant, '1.0.0', { device: 'a' });
+    const offered = await tenant.check('1.0.0', { device: 'a' });
     expect(offered.body).toMatchObject({ url: ARTIFACT.url, notes: 'New' });
   });
 
   it('is refused with 409 once the release was offered, is rolled back, or runs on devices on record (§11.14)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.2.0');
-    expect((await check(node, tenant, '1.0.0', { device: 'a' })).status).toBe(200);
+    const tenant = await createTenant(node, ['1.2.0']);
+    expect((await tenant.check('1.0.0', { device: 'a' })).status).toBe(200);
     expectError(await refused(tenant, '1.2.0'), 409, OFFERED);
-    await publish(node, tenant, '1.1.0');
-    await control(node, tenant, '1.1.0', { status: 'rolled_back' });
+    await tenant.publish('1.1.0');
+    await tenant.control('1.1.0', { status: 'rolled_back' });
     const taken = 'A rolled-back release cannot be withdrawn: its version stays taken';
     expectError(await refused(tenant, '1.1.0'), 409, taken);
 
-    await publish(node, tenant, 'v1.3', { status: 'paused' });
+    await tenant.publish('v1.3', { status: 'paused' });
     const on = (deviceId: string, version = '1.3.0', channel = 'stable') =>
-      report(node, tenant, [{ deviceId, version, channel, platform: 'linux' }]);
+      tenant.report([{ deviceId, version, channel, platform: 'linux' }]);
     const ways = 'pause it to stop offering it, or roll it back to pull it';
     await on('b');
     const one = `This release already runs on 1 device: ${ways}`;
@@ -103,12 +86,11 @@ serviceSuite('withdrawing a release', (node) => {
     expectError(await refused(tenant, '1.3.0'), 409, two);
     await on('b', '1.1.0');
     await on('c', '1.3.0', 'beta');
-    expect((await withdraw(tenant, '1.3.0')).status).toBe(200);
+    expect((await tenant.withdraw('1.3.0')).status).toBe(200);
   });
 
   it('is refused with 400 for a bad body, and 404 for what is not found (§11.7)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.2.0');
+    const tenant = await createTenant(node, ['1.2.0']);
     for (const [version, more, status, error] of [
       ['one', {}, 400, 'version: Invalid version'],
       ['9.9.9', { force: true }, 400, 'force: Unrecognized key'],
@@ -128,7 +110,7 @@ serviceSuite('withdrawing a release', (node) => {
     const announce = async (action = 'published') =>
       (await deliver(node, hook, { ...event, action })).body;
     expect((await announce())?.outcome).toBe('created');
-    expect((await withdraw(tenant, '1.2.0')).status).toBe(200);
+    expect((await tenant.withdraw('1.2.0')).status).toBe(200);
     for (const action of ['released', 'edited', 'published']) {
       expect((await announce(action))?.outcome).toBe('ignored');
     }
@@ -136,25 +118,24 @@ serviceSuite('withdrawing a release', (node) => {
       outcome: 'ignored',
       reason: 'This version was withdrawn: publish it through the API',
     });
-    expect(await listed(tenant)).toEqual([]);
-    expect((await publish(node, tenant, '1.2.0')).status).toBe(201);
+    expect(await tenant.versions()).toEqual([]);
+    expect((await tenant.publish('1.2.0')).status).toBe(201);
     expect((await announce())?.outcome).toBe('duplicate');
     // Withdrawn as the API's, it is the code host's again.
-    await withdraw(tenant, '1.2.0');
+    await tenant.withdraw('1.2.0');
     expect((await announce())?.outcome).toBe('created');
   });
 
   it('the reason of serving control is in the audit, and in no answer (§11.16)', async () => {
-    const tenant = await createTenant(node);
-    await publish(node, tenant, '1.2.0');
-    const answer = await control(node, tenant, '1.2.0', { status: 'paused', reason: 'crashes' });
+    const tenant = await createTenant(node, ['1.2.0']);
+    const answer = await tenant.control('1.2.0', { status: 'paused', reason: 'crashes' });
     expect(answer.status).toBe(200);
     expect(answer.text).not.toContain('crashes');
-    await control(node, tenant, '1.2.0', { status: 'published', reason: '' });
-    const entries = await audited(tenant);
+    await tenant.control('1.2.0', { status: 'published', reason: '' });
+    const entries = await tenant.audit();
     expect(entries.slice(0, 2).map(({ reason }) => reason)).toEqual([null, 'crashes']);
-    expect((await manage(node, tenant, 'GET', 'releases')).text).not.toContain('crashes');
+    expect((await tenant.manage('GET', 'releases')).text).not.toContain('crashes');
     // It does not make a call that names no change one that does (§14.8).
-    expect((await control(node, tenant, '1.2.0', { reason: 'why' })).status).toBe(400);
+    expect((await tenant.control('1.2.0', { reason: 'why' })).status).toBe(400);
   });
 });

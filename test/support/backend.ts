@@ -1,7 +1,7 @@
 // Declares suites whose nodes have settings and stores of their own. matrix.ts says on which set-ups a suite
 // runs.
 
-import { describe, inject } from 'vitest';
+import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { type SetUp, setUpsOf } from './matrix.ts';
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { startNodeOnReal } from './real-node.ts';
@@ -28,6 +28,16 @@ export function startOwnNode(settings?: NodeSettings): Promise<ServingNode> {
   return backendOf(stores ? 'PostgreSQL and Redis' : 'embedded', stores?.postgresUrl).start(
     settings,
   );
+}
+
+/** Returns a node that is started before the suite's tests, and ends with them: it is empty until then. */
+export function suiteNode(start: () => Promise<ServingNode>): ServingNode {
+  const node: Partial<ServingNode> = {};
+  beforeAll(async () => {
+    Object.assign(node, await start());
+  });
+  afterAll(() => node.dispose?.());
+  return node as ServingNode;
 }
 
 /** Runs a suite that needs the real stores, or skips it and says why. */

@@ -9,8 +9,8 @@ import { findingsOf } from '../../src/domain/release/finding/findings.ts';
 import { snapshot, version } from '../domain/sample.ts';
 import { BuildFolder } from './build-folder.ts';
 import { loopbackServer } from './loopback-server.ts';
-import type { Json } from './published.ts';
 import { type CommandResult, runSluiceHere } from './sluice-command.ts';
+import type { Json } from './tenant.ts';
 
 export const TIME = '2026-01-02T03:04:05.678Z';
 export const URL_BASE = 'https://downloads.example.com/notes';

@@ -7,7 +7,7 @@ export type Call = readonly [method: string, path: string, body?: unknown];
 
 /** Returns every write, with the lowest role that may do it. Each can be repeated. */
 export function consoleWrites(
-  { app, org }: Tenant,
+  { app, org }: Pick<Tenant, 'app' | 'org'>,
   made: { keyId: string; invitationId: string; accountId: string },
 ): readonly (readonly [Role, ...Call])[] {
   const on = { app, channel: 'stable' };

@@ -6,7 +6,7 @@ import { eventually } from './eventually.ts';
 import { NODE_FLAGS, type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { SLUICE_COMMAND } from './sluice-command.ts';
 import { type NetworkProxy, startProxy } from './tcp-proxy.ts';
-import { type Answer, admin, check, send, type Tenant } from './tenant.ts';
+import { type Answer, admin, send, type Tenant } from './tenant.ts';
 
 export type EdgeOnAWay = {
   readonly edge: ServingNode;
@@ -63,9 +63,8 @@ export function portOf({ url }: { readonly url: string }): number {
 }
 
 /** Returns the version that an edge offers to a new device; null for 204, else the status. */
-export async function offeredBy(edge: ServingNode, tenant: Tenant): Promise<unknown> {
-  const answer = await check(edge, tenant, '0.9.0', { device: randomUUID() });
-  return answer.status === 204 ? null : (answer.body?.version ?? answer.status);
+export function offeredBy(edge: ServingNode, tenant: Tenant): Promise<unknown> {
+  return tenant.at(edge).offered('0.9.0', { device: randomUUID() });
 }
 
 /** Resolves once an edge offers a version, or null; test/timed has the times of contract 29.6. */

@@ -1,7 +1,7 @@
 // Devices as fleet reports have them, and what is on record of their offers.
 
 import { eventually } from './eventually.ts';
-import { devicesOf, type Tenant } from './tenant.ts';
+import type { Tenant } from './tenant.ts';
 
 const PLAIN = { version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' };
 
@@ -16,13 +16,8 @@ export function machines(count: number, parts: object = {}, name = 'device') {
 }
 
 /** Waits until this many devices of the app are on record as offered a version. */
-export function untilOffered(
-  node: { readonly url: string },
-  tenant: Tenant,
-  version: string,
-  count = 1,
-): Promise<void> {
+export function untilOffered(tenant: Tenant, version: string, count = 1): Promise<void> {
   return eventually(`${count} were offered ${version}`, async () => {
-    return (await devicesOf(node, tenant, `offered=${version}`)).length === count;
+    return (await tenant.devices(`offered=${version}`)).length === count;
   });
 }

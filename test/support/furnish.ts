@@ -6,12 +6,8 @@ import {
   type Addressed,
   type Answer,
   admin,
-  check,
-  control,
-  createTenant,
-  publish,
+  createNamed,
   randomId,
-  report,
   type Tenant,
 } from './tenant.ts';
 
@@ -43,7 +39,7 @@ const TARGETS = { matchLabels: { ring: ['early', 'late'] } };
 
 /** Makes the organization. On PostgreSQL the node needs SECRET_KEY, for the webhook. */
 export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Furnished> {
-  const tenant = await createTenant(node, words.ref);
+  const tenant = await createNamed(node, words.ref);
   const owner = await member(node, tenant.org, 'owner', words.names[0]);
   const { org, app } = tenant;
   await publishAll(node, tenant, words);
@@ -54,7 +50,7 @@ export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Fu
       admin(node, 'POST', 'apps', { org, ref: `app-${randomId()}`, name }),
       admin(node, 'POST', 'keys', { org, name }),
       admin(node, 'POST', 'invitations', { org, email: `a${index}@example.com`, role: 'viewer' }),
-      control(node, tenant, '1.1.0', { status: index % 2 === 0 ? 'paused' : 'published' }),
+      tenant.control('1.1.0', { status: index % 2 === 0 ? 'paused' : 'published' }),
     ]);
     settled.forEach(demand);
     await owner.call('PATCH', 'organizations', { org, name });
@@ -63,36 +59,32 @@ export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Fu
     demand(await admin(node, 'POST', 'channels', { app, name: words.ref }));
   }
   await enableWebhook(node, tenant);
-  const deviceId = await reportAll(node, tenant, words);
+  const deviceId = await reportAll(tenant, words);
   const pages = pagesOf(tenant, deviceId, words);
-  return { tenant, owner, deviceId, pages, reportAgain: () => reportAll(node, tenant, words) };
+  return { tenant, owner, deviceId, pages, reportAgain: () => reportAll(tenant, words) };
 }
 
 async function publishAll(node: Addressed, tenant: Tenant, words: Words): Promise<void> {
   for (const [index, notes] of words.notes.entries()) {
-    demand(await publish(node, tenant, `0.1.${index}`, { notes }));
+    await tenant.release(`0.1.${index}`, { notes });
   }
   const labels = Object.fromEntries(words.names.map((name) => [name.slice(0, 128), [name]]));
   const targets = { matchLabels: { ...TARGETS.matchLabels, ...labels } };
-  demand(await publish(node, tenant, '1.0.0'));
-  if (words.version !== undefined) demand(await publish(node, tenant, words.version));
-  demand(await publish(node, tenant, '1.1.0', { rollout: 20, notes: words.notes[0] }));
-  demand(await publish(node, tenant, '1.2.0-rc.1', { targets, notes: words.notes.at(-1) }));
-  demand(
-    await publish(node, tenant, '1.3.0', {
-      ...{ channel: 'beta', rollout: 0, notes: words.notes[0] },
-    }),
-  );
+  await tenant.release('1.0.0');
+  if (words.version !== undefined) await tenant.release(words.version);
+  await tenant.release('1.1.0', { rollout: 20, notes: words.notes[0] });
+  await tenant.release('1.2.0-rc.1', { targets, notes: words.notes.at(-1) });
+  await tenant.release('1.3.0', { channel: 'beta', rollout: 0, notes: words.notes[0] });
   const planned = { app: tenant.app, channel: 'beta', version: '1.3.0' };
   const steps = [1, 10, 100].map((rollout) => ({ rollout, holdMinutes: 600 }));
   const guards = { failedPercent: 2, stuckPercent: 3 };
   demand(await admin(node, 'POST', 'releases/plan', { ...planned, steps, guards }));
-  demand(await publish(node, tenant, '0.9.0', { rollout: 50 }));
-  demand(await control(node, tenant, '0.9.0', { status: 'rolled_back' }));
+  await tenant.release('0.9.0', { rollout: 50 });
+  demand(await tenant.control('0.9.0', { status: 'rolled_back' }));
 }
 
 /** Reports the devices; returns the id of one that runs a release. */
-async function reportAll(node: Addressed, tenant: Tenant, words: Words): Promise<string> {
+async function reportAll(tenant: Tenant, words: Words): Promise<string> {
   const named = words.names.map((name) => ({
     deviceId: name.slice(0, 128),
     ...{ version: '1.0.0', platform: 'linux', arch: 'x86_64', channel: 'stable' },
@@ -104,8 +96,8 @@ async function reportAll(node: Addressed, tenant: Tenant, words: Words): Promise
     platform: ['darwin', 'windows', 'linux'][index % 3],
     labels: { ring: 'early' },
   }));
-  demand(await report(node, tenant, [...named, ...others]));
-  demand(await check(node, tenant, '1.0.0', { device: 'device-1' }));
+  demand(await tenant.report([...named, ...others]));
+  demand(await tenant.check('1.0.0', { device: 'device-1' }));
   return named[0]?.deviceId ?? 'device-1';
 }
 

@@ -4,9 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
 import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
-import { type Addressed, type Answer, admin, send } from './tenant.ts';
-
-type Fields = Record<string, unknown>;
+import { type Addressed, type Answer, admin, type Json, send } from './tenant.ts';
 
 /** Webhook of one code host. */
 export type CodeHost = {
@@ -28,7 +26,7 @@ export async function enableCodeHost(
   node: Addressed,
   app: string,
   provider: WebhookProvider,
-  settings: Fields = {},
+  settings: Json = {},
 ): Promise<CodeHost & { readonly url: string }> {
   const answer = await admin(node, 'POST', 'webhooks', { app, provider, ...settings });
   if (answer.status !== 201) throw new Error(`unexpected ${answer.status}: ${answer.text}`);
@@ -37,7 +35,7 @@ export async function enableCodeHost(
 }
 
 /** An attachment of a release, which has no digest and no state. */
-export function giteaAsset(name: string, more: Fields = {}): Fields {
+export function giteaAsset(name: string, more: Json = {}): Json {
   return {
     id: 7,
     name,
@@ -54,9 +52,9 @@ export function giteaAsset(name: string, more: Fields = {}): Fields {
 export function giteaEvent(
   action: string,
   tag: string,
-  release: Fields = {},
-  repository: Fields = {},
-): Fields {
+  release: Json = {},
+  repository: Json = {},
+): Json {
   const sender = { id: 3, login: 'acme', full_name: '', email: 'acme@noreply.example.com' };
   return {
     action,

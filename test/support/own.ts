@@ -1,16 +1,25 @@
-// What a test has for itself: it ends with the test, the last that was started first.
+// What a test has for itself ends with the test, the last that was started first; and what a suite has.
 
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { removeFolder, temporaryFolder } from './server-process.ts';
 
 type Started = { readonly [end in 'dispose' | 'stop' | 'drop' | 'close']?: () => unknown };
 
 /** Ends a node, server, database or client with the test. Returns it. */
 export function own<Thing extends Started>(thing: Thing): Thing {
-  onTestFinished(async () => {
-    await (thing.dispose ?? thing.stop ?? thing.drop ?? thing.close)?.call(thing);
-  });
+  onTestFinished(() => end(thing));
   return thing;
+}
+
+/** Ends what the suite has, in this order, with its last test: what it then is, if it was started. */
+export function endWithSuite(things: () => readonly (Started | undefined)[]): void {
+  afterAll(async () => {
+    for (const thing of things()) if (thing !== undefined) await end(thing);
+  });
+}
+
+async function end(thing: Started): Promise<void> {
+  await (thing.dispose ?? thing.stop ?? thing.drop ?? thing.close)?.call(thing);
 }
 
 /** Returns a new folder, which is removed with the test. */

@@ -2,8 +2,9 @@
 // A suite that stops its node, reads its output or its metrics, or chooses its settings takes
 // `describeOnBackends`. matrix.ts says on which set-ups a suite runs.
 
-import { describe, inject } from 'vitest';
+import { beforeAll, beforeEach, describe, inject } from 'vitest';
 import { type SetUp, setUpsOf } from './matrix.ts';
+import { type Addressed, createTenant, Tenant, type Version } from './tenant.ts';
 
 /** The run's node of one set-up (shared-nodes.ts). */
 export type SharedNode = { readonly url: string; readonly setUp: SetUp };
@@ -20,6 +21,22 @@ export function serviceSuite(title: string, suite: (node: SharedNode) => void): 
 export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
   suiteOn(['PostgreSQL and Redis', 'embedded', 'edge'], title, suite);
 }
+
+const tenantBefore =
+  (hook: typeof beforeAll | typeof beforeEach) =>
+  (node: Addressed, ...releases: readonly Version[]): Tenant => {
+    const tenant = new Tenant(node, {});
+    hook(async () => {
+      Object.assign(tenant, await createTenant(node, ...releases));
+    });
+    return tenant;
+  };
+
+/** A tenant of the suite, which is created before its tests: it has no names until then. */
+export const suiteTenant = tenantBefore(beforeAll);
+
+/** A tenant that is created anew before each test of the suite. */
+export const testTenant = tenantBefore(beforeEach);
 
 /** The run's node on the best set-up. */
 export function sharedNode(): SharedNode {

@@ -4,11 +4,12 @@
 // once.
 
 import { Agent } from 'node:http';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { suiteNode } from '../support/backend.ts';
 import { sleep } from '../support/eventually.ts';
 import { ask } from '../support/http-ask.ts';
 import { openFeed } from '../support/live-feed.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
+import { startNode } from '../support/node.ts';
 import { member } from '../support/person.ts';
 import { createTenant } from '../support/tenant.ts';
 
@@ -19,11 +20,7 @@ const PHASES_MS = [0, 1000, 2000, 3000];
 /** Half of the time between two looks at the sessions of feeds. */
 const FEED_ENDS_MS_MAX = 5000;
 
-let node: ServingNode;
-beforeAll(async () => {
-  node = await startNode();
-});
-afterAll(() => node?.dispose());
+const node = suiteNode(() => startNode());
 
 it.concurrent('a connection is kept for as long as it is announced', async () => {
   const isSame = PHASES_MS.map(async (phase) => {

@@ -1,8 +1,8 @@
 // Measures how soon an edge serves a change (docs/contract.md 29.6): normally, when the connection is cut
 // meanwhile, and after a silence, also one in which something else answered at its address.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnBackends } from '../support/backend.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { describeOnBackends, suiteNode } from '../support/backend.ts';
 import {
   arrives,
   type EdgeOnAWay,
@@ -13,7 +13,8 @@ import {
 import { eventually } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
-import { control, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { endWithSuite } from '../support/own.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 import { startWildServer } from '../support/wild-server.ts';
 
 /** Promises of contract 29.6. */
@@ -22,25 +23,18 @@ const ARRIVES_AFTER_CUT_MS_MAX = 5000;
 const ROUNDS = 3;
 
 describeOnBackends('changes on an edge', (backend) => {
-  let upstream: ServingNode;
+  const upstream = suiteNode(() => backend.start({ SECRET_KEY: 'a key of the tests' }));
   let edge: ServingNode;
   let way: EdgeOnAWay['way'];
   let tenant: Tenant;
   beforeAll(async () => {
-    upstream = await backend.start({ SECRET_KEY: 'a key of the tests' });
     ({ edge, way } = await startEdgeOnAWay(upstream));
-    tenant = await createTenant(upstream);
-    await publish(upstream, tenant, '1.0.0');
+    tenant = await createTenant(upstream, ['1.0.0']);
     await arrives(edge, tenant, '1.0.0');
   });
-  afterAll(async () => {
-    await edge?.dispose();
-    await way?.close();
-    await upstream?.dispose();
-  });
+  endWithSuite(() => [edge, way]);
 
-  const control100 = (status: 'paused' | 'published') =>
-    control(upstream, tenant, '1.0.0', { status });
+  const control100 = (status: 'paused' | 'published') => tenant.control('1.0.0', { status });
 
   /** Pauses the release while the edge is cut off, which it then knows. */
   async function pauseUnheard(): Promise<void> {

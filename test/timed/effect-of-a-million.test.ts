@@ -7,7 +7,7 @@ import type { Effect } from '../../src/contract/dry-run.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
-import { createTenant, manage, publish, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const DEVICES = 1_000_000;
 /** Groups of devices that lie together in the table. */
@@ -32,8 +32,7 @@ describeOnRealStores('the effect of a change on a million devices', () => {
   beforeAll(async () => {
     cluster = await startCluster();
     node = await cluster.addNode({ REDIS_URL: cluster.redis.url });
-    tenant = await createTenant(node);
-    await publish(node, tenant, '1.0.0', { artifacts: ARTIFACTS });
+    tenant = await createTenant(node, ['1.0.0', { artifacts: ARTIFACTS }]);
     await cluster.query(`
       INSERT INTO devices
         (app_id, device_id, first_seen, last_seen, channel, version, platform, arch, source, labels)
@@ -56,7 +55,7 @@ describeOnRealStores('the effect of a change on a million devices', () => {
     const named = { app: tenant.app, channel: 'stable', version: '2.0.0' };
     const body = { ...named, artifacts: ARTIFACTS, targets };
     const beganAt = performance.now();
-    const answer = await manage(node, tenant, 'POST', 'releases?dryRun=true', body);
+    const answer = await tenant.manage('POST', 'releases?dryRun=true', body);
     const tookMs = performance.now() - beganAt;
     expect(answer.status, answer.text).toBe(200);
     return { effect: answer.body?.effect as Effect, tookMs };

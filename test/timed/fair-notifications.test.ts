@@ -3,12 +3,13 @@
 // (docs/contract.md 30.14).
 
 import { createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
+import { endWithSuite } from '../support/own.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
-import { admin, createTenant, publish, type Tenant } from '../support/tenant.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const NODES = 3;
 const DESTINATIONS_EACH = 50;
@@ -66,11 +67,7 @@ describeOnRealStores('a message to a receiver that works', () => {
     cluster = await startCluster();
     nodes = await Promise.all(Array.from({ length: NODES }, () => cluster.addNode(SETTINGS)));
   });
-  afterAll(async () => {
-    await cluster?.dispose();
-    await good?.close();
-    for (const each of bad) each.close();
-  });
+  endWithSuite(() => [cluster, good, ...bad]);
 
   const node = (index: number): ClusterNode => nodes[index % NODES] as ClusterNode;
 
@@ -87,7 +84,7 @@ describeOnRealStores('a message to a receiver that works', () => {
 
   /** Publishes a version; every destination of the organization is told. */
   async function tell(tenant: Tenant, version: string): Promise<void> {
-    const answer = await publish(node(0), tenant, version);
+    const answer = await tenant.at(node(0)).publish(version);
     expect(answer.status, answer.text).toBe(201);
   }
 

@@ -3,12 +3,13 @@
 // Rendered there, the longest text that is rendered took up to 0.4 s, and writing the longest one into a feed
 // 0.6 s.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { suiteNode } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { longestTurn, WATCHED_ARGUMENTS } from '../support/longest-turn.ts';
-import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
-import { tenantWith } from '../support/released.ts';
-import { check, randomId, send, type Tenant } from '../support/tenant.ts';
+import { ADMIN_TOKEN, startNode } from '../support/node.ts';
+import { suiteTenant } from '../support/service-suite.ts';
+import { createTenant, randomId, send, type Tenant } from '../support/tenant.ts';
 
 const KIB = 1024;
 /** Longest time that the serving thread may stand still. */
@@ -20,21 +21,18 @@ const LIST = '- a\n'.repeat(8180);
 const QUOTES = '"'.repeat(256 * KIB);
 
 describe('rendering notes beside the serving thread', () => {
-  let node: ServingNode;
-  let tenant: Tenant;
+  const node = suiteNode(() => startNode({}, WATCHED_ARGUMENTS));
+  // The first text loads what renders: the figures are those of a node that has rendered before.
+  const tenant = suiteTenant(node, ['0.1.0', { notes: '# First' }]);
   beforeAll(async () => {
-    node = await startNode({}, WATCHED_ARGUMENTS);
-    // The first text loads what renders: the figures are those of a node that has rendered before.
-    tenant = await tenantWith(node, ['0.1.0', { notes: '# First' }]);
     await send(node, 'GET', `/feed/${tenant.app}/stable/rss.xml`);
     await eventually('the release is offered', async () => {
-      return (await check(node, tenant, '0.0.1')).status === 200;
+      return (await tenant.check('0.0.1')).status === 200;
     });
   });
-  afterAll(() => node.dispose());
 
   function withNotes(texts: readonly string[]): Promise<Tenant> {
-    return tenantWith(node, ...texts.map((notes, index) => [`1.0.${index}`, { notes }] as const));
+    return createTenant(node, ...texts.map((notes, index) => [`1.0.${index}`, { notes }] as const));
   }
 
   /** Expects that the serving thread never stands still while the work is done, and tells for how long. */
@@ -79,7 +77,7 @@ describe('rendering notes beside the serving thread', () => {
         ...Array.from({ length: 3 }, () => randomId() + QUOTES.slice(20)),
       ],
       async (app) => {
-        const checks = Array.from({ length: 50 }, () => check(node, tenant, '0.0.1'));
+        const checks = Array.from({ length: 50 }, () => tenant.check('0.0.1'));
         const [feed, ...answers] = await Promise.all([
           send(node, 'GET', `/feed/${app}/stable${file}`),
           ...checks,

@@ -9,15 +9,7 @@ import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
-import {
-  type Answer,
-  admin,
-  check,
-  control,
-  createTenant,
-  publish,
-  type Tenant,
-} from '../support/tenant.ts';
+import { type Answer, createTenant, type Tenant } from '../support/tenant.ts';
 
 const NORMAL_MS_MAX = 1000;
 const FAULT_MS_MAX = 5000;
@@ -39,22 +31,20 @@ describeOnRealStores('propagation between nodes', () => {
     cluster = await startCluster();
     [publisher, other] = await Promise.all([cluster.addNode(), cluster.addNode()]);
     tenant = await createTenant(publisher);
-    const follows = { app: tenant.app, name: 'beta', follows: 'stable' };
-    expect((await admin(publisher, 'PATCH', 'channels', follows)).status).toBe(200);
-    await publish(publisher, tenant, '1.0.0');
-    await publish(publisher, tenant, '1.1.0');
-    await check(other, tenant, '0.9.0');
+    await tenant.setChannel({ follows: 'stable' }, 'beta');
+    await tenant.publish('1.0.0');
+    await tenant.publish('1.1.0');
+    await tenant.at(other).check('0.9.0');
   });
   afterAll(() => cluster.dispose());
 
   /** Returns the version that a node offers a device on 0.9.0. */
-  async function offeredBy(node: ClusterNode, channel = 'stable'): Promise<unknown> {
-    return (await check(node, tenant, '0.9.0', { channel })).body?.version;
-  }
+  const offeredBy = (node: ClusterNode, channel = 'stable') =>
+    tenant.at(node).offered('0.9.0', { channel });
 
   /** Pauses or resumes 1.1.0 on the publisher; returns the version to be offered from then on. */
   async function flip(isPaused: boolean): Promise<{ expected: string; answer: Answer }> {
-    const answer = await control(publisher, tenant, '1.1.0', {
+    const answer = await tenant.control('1.1.0', {
       status: isPaused ? 'paused' : 'published',
     });
     return { expected: isPaused ? '1.0.0' : '1.1.0', answer };
@@ -140,11 +130,14 @@ describeOnRealStores('propagation between nodes', () => {
    * until another node serves the change. A lock keeps the node from reading the change that it has made.
    */
   async function timeAfterDeath(doomed: ClusterNode): Promise<number> {
-    await check(doomed, tenant, '0.9.0');
+    await tenant.at(doomed).check('0.9.0');
     const lock = new pg.Client({ connectionString: cluster.databaseUrl });
     await lock.connect();
     await lock.query('BEGIN; LOCK TABLE artifacts IN ACCESS EXCLUSIVE MODE');
-    const call = control(doomed, tenant, '1.1.0', { status: 'paused' }).catch(() => 'cut off');
+    const call = tenant
+      .at(doomed)
+      .control('1.1.0', { status: 'paused' })
+      .catch(() => 'cut off');
     await eventually('the change is committed', async () => {
       const { rows } = await cluster.query<{ status: string }>(
         `SELECT status FROM releases WHERE canonical_version = '1.1.0'`,
@@ -160,9 +153,9 @@ describeOnRealStores('propagation between nodes', () => {
   }
 
   it('both stores hang: no check waits for longer than 3 s, and most for nothing', async () => {
-    await publish(publisher, tenant, '1.2.0');
+    await tenant.publish('1.2.0');
     await timeUntil(other, '1.2.0');
-    await publish(publisher, tenant, '1.3.0');
+    await tenant.publish('1.3.0');
     cluster.postgres.pause();
     cluster.redis.pause();
     const times: number[] = [];
@@ -172,7 +165,7 @@ describeOnRealStores('propagation between nodes', () => {
       times.push(performance.now() - start);
     }
     // Whether it is published is unknown then: a version that no device gets.
-    expect((await publish(publisher, tenant, '1.0.5')).status).toBe(503);
+    expect((await tenant.publish('1.0.5')).status).toBe(503);
     cluster.postgres.resume();
     cluster.redis.resume();
     await timeUntil(publisher, '1.3.0');
@@ -186,7 +179,7 @@ describeOnRealStores('propagation between nodes', () => {
   it('a database that went back is followed within 5 s by idle nodes (§15.5)', async () => {
     await timeUntil(other, '1.3.0');
     const { rows } = await cluster.query<Channel>('SELECT id, revision FROM channels');
-    for (const version of ['2.0.0', '2.1.0']) await publish(publisher, tenant, version);
+    for (const version of ['2.0.0', '2.1.0']) await tenant.publish(version);
     await timeUntil(other, '2.1.0');
     await goBack(rows);
     const idleMs = Math.max(await timeUntil(other, '1.3.0'), await timeUntil(publisher, '1.3.0'));

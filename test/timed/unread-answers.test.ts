@@ -3,13 +3,13 @@
 
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { suiteNode } from '../support/backend.ts';
 import { engineOfRun } from '../support/base-environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { longestTurn, WATCHED_ARGUMENTS } from '../support/longest-turn.ts';
-import { type ServingNode, startNode } from '../support/node.ts';
-import { tenantWith } from '../support/released.ts';
-import { check, type Tenant } from '../support/tenant.ts';
+import { startNode } from '../support/node.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const KIB = 1024;
 const CONNECTIONS = 10;
@@ -21,17 +21,13 @@ const STILL_MS_MAX = (await engineOfRun()).name === 'uws' ? 50 : 100;
 /** Attempts, of which the best counts: a collection of garbage may fall into any of them. */
 const ATTEMPTS_MAX = 5;
 
-let node: ServingNode;
+const node = suiteNode(() => startNode({}, WATCHED_ARGUMENTS));
 let asked = 0;
-beforeAll(async () => {
-  node = await startNode({}, WATCHED_ARGUMENTS);
-});
-afterAll(() => node?.dispose());
 
 async function tenantWithNotes(notesKiB: number): Promise<Tenant> {
-  const tenant = await tenantWith(node, ['1.1.0', { notes: 'x'.repeat(notesKiB * KIB) }]);
+  const tenant = await createTenant(node, ['1.1.0', { notes: 'x'.repeat(notesKiB * KIB) }]);
   await eventually('the release is offered', async () => {
-    return (await check(node, tenant, '1.0.0')).status === 200;
+    return (await tenant.check('1.0.0')).status === 200;
   });
   return tenant;
 }
@@ -74,7 +70,7 @@ it.each([
     await longestTurn(node);
     for (const [index, socket] of sockets.entries()) socket.write(texts[index] as string);
     await eventually('all is sent', () => sockets.every((each) => each.writableLength === 0));
-    expect((await check(node, tenant, version)).status).toBe(version === '1.0.0' ? 200 : 204);
+    expect((await tenant.check(version)).status).toBe(version === '1.0.0' ? 200 : 204);
     delays.push(await longestTurn(node));
     expect(memory() - before).toBeLessThan(CONNECTIONS * MIB_EACH_MAX);
     for (const socket of sockets) socket.destroy();

@@ -66,7 +66,7 @@ export function measureFleet(settings: FleetSettings) {
     const sql = await deployment.connect(stores.DATABASE_URL);
     const observed = { node, sql, redis: deployment.redis[0] as Redis };
     const tenant = await createTenant(node);
-    const publish = (version: string) => publishFixed(node, tenant, { version });
+    const publish = (version: string) => publishFixed(tenant, { version });
     for (const version of PUBLISHED) await publish(version);
     const idle = await readDeployment(observed);
     const over = new AbortController();

@@ -5,8 +5,8 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { BuildShell, ONE_LINE, TIME, URL_BASE } from '../../support/build-shell.ts';
-import type { Json } from '../../support/published.ts';
 import { rowsOf } from '../../support/rows-of.ts';
+import type { Json } from '../../support/tenant.ts';
 
 const NAMED = '--app notes --channel stable --version 1.2.3';
 const PLACE = { app: 'notes', channel: 'stable', version: '1.2.3' };

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
-import type { Json } from '../../support/published.ts';
+import type { Json } from '../../support/tenant.ts';
 
 /** A SHA-512 in base64. */
 const SUM = Buffer.alloc(64, 7).toString('base64');

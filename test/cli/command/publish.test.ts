@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { BUILT, ELECTRON_BUILDER, type Folder, TAURI } from '../../support/build-folders.ts';
 import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import { freePort } from '../../support/free-port.ts';
-import type { Json } from '../../support/published.ts';
+import type { Json } from '../../support/tenant.ts';
 
 const DRY_RUN = 'POST releases?dryRun=true';
 const SUM = Buffer.alloc(64, 7).toString('base64');
