@@ -172,8 +172,13 @@ serviceSuite('narrowed keys', (node) => {
       }
       for (const [needs, ...each] of calls(subject)) {
         for (const right of needs.split(' or ')) {
-          const { status, text } = await call(keys.get(right) ?? tenant, each);
-          expect(status, `${each.slice(0, 2).join(' ')} ${text}`).toBeLessThan(300);
+          let answer: Answer | undefined;
+          // The store of a busy machine may answer later than a call waits.
+          await eventually('a store answers in time', async () => {
+            answer = await call(keys.get(right) ?? tenant, each);
+            return answer.status !== 503;
+          });
+          expect(answer?.status, `${each.slice(0, 2).join(' ')} ${answer?.text}`).toBeLessThan(300);
         }
       }
     });
