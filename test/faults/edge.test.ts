@@ -60,11 +60,11 @@ describeOnBackends('an edge without its service', (backend) => {
     await eventually('it has loaded a channel of which nothing was offered', async () => {
       return (await loaded.at(edge).check('1.0.0')).status === 204;
     });
-    await eventually('its disk has the index and both channels', () => {
-      const names = readdirSync(join(edge.dataDir, 'edge'), { recursive: true, encoding: 'utf8' });
-      return (
-        names.includes('followed') && names.filter((name) => name.endsWith('.json')).length > 1
-      );
+    await eventually('its disk has both channels, and names the third', () => {
+      const folder = join(edge.dataDir, 'edge');
+      const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+      const isThere = names.filter((name) => name.endsWith('.json')).length > 1;
+      return isThere && readFileSync(join(folder, 'followed'), 'utf8').includes(unasked.app);
     });
     way.blackhole();
     way.cut();
