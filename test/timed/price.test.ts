@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { measureScenario, type PricePair, preparePair } from '../../bench/price/price-run.ts';
+import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
 
 /** Pace that leaves no doubt of 800 ns, also on a busy machine, and of nothing. */
 const PACE = { processes: 8, warmupSlices: 120, seconds: 0.6 };
@@ -15,7 +16,7 @@ const MEASURES_MAX = 6;
 
 type Interval = { readonly low: number; readonly high: number };
 
-describe('two builds that are one', () => {
+describe.skipIf(!IS_FULL)(`two builds that are one${FULL_ONLY}`, () => {
   let pair: PricePair;
   beforeAll(() => {
     pair = preparePair([undefined, undefined]);
