@@ -81,6 +81,15 @@ describe('a pack', () => {
     ]);
   });
 
+  it.each([
+    ...(['appId', 'channel', 'platform', 'arch'] as const),
+    ...(['source', 'client', 'bundle', 'offeredReleaseId'] as const),
+  ])('has a context of its own for what differs in %s alone', (field) => {
+    const context = checkInOf('a');
+    expect(internContext({ ...context, [field]: 'another' })).not.toBe(internContext(context));
+    expect(internContext({ ...context })).toBe(internContext(context));
+  });
+
   it('takes 500 of the longest ids, after it was made for shorter ones', () => {
     const ids = Array.from({ length: 500 }, (_, index) => '𝔘'.repeat(125) + index);
     const checkIns = ids.map((id) => checkInOf(id, { at: 5 }));
