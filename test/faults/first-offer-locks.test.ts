@@ -10,13 +10,7 @@ import { migrate } from '../../src/store/ledger/database/migrate.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
-import {
-  createTenant,
-  publish,
-  readStable,
-  serve,
-  type TestTenant,
-} from '../store/ledger/ledger-fixture.ts';
+import { createTenant, type TestTenant } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { type FreshDatabase, freshDatabase } from '../support/fresh-database.ts';
 import { gate } from '../support/gate.ts';
@@ -50,7 +44,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
 
   async function published() {
     const tenant = await createTenant(offering);
-    const { value, changed } = await publish(offering, tenant, '1.0.0', { rolloutPct: 50 });
+    const { value, changed } = await tenant.release('1.0.0', { rolloutPct: 50 });
     const channelId = changed[0]?.channelId ?? '';
     return {
       tenant,
@@ -94,7 +88,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
     );
 
   async function releaseOf(tenant: TestTenant) {
-    return (await readStable(offering, tenant)).releases[0];
+    return (await tenant.stable()).releases[0];
   }
 
   test.each(['commit', 'rollback'] as const)(
@@ -122,7 +116,7 @@ describe.skipIf(postgresUrl === '')(title, () => {
       const { tenant, channelId, releaseId } = await published();
       const offer = await holdOffer(channelId, releaseId);
       const seen: boolean[] = [];
-      const change = serve(offering, tenant, '1.0.0', (serving) => {
+      const change = tenant.control('1.0.0', (serving) => {
         seen.push(serving.offered);
         return applyServingChange(serving, { rollout: 10 });
       });

@@ -9,7 +9,7 @@ import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
 import type { LedgerReport } from '../../src/store/ledger-identity.ts';
-import { createTenant, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
+import { createTenant, OPERATOR } from '../store/ledger/ledger-fixture.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -104,7 +104,7 @@ describeOnRealStores('several nodes on one PostgreSQL', () => {
     const options = { databaseUrl, dataDir: '/nonexistent', ...ledgerOptions() };
     const ledger = own(await openLedger(options));
     const tenant = await createTenant(ledger);
-    const { value, changed } = await publish(ledger, tenant, '1.0.0');
+    const { value, changed } = await tenant.release('1.0.0');
     let answers = 0;
     proxy.dropWhen((chunk) => {
       answers += chunk.toString('latin1').split('Z\0\0\0\x05').length - 1;
@@ -158,11 +158,11 @@ describeOnRealStores('a PostgreSQL that goes away', () => {
     const tenant = await createTenant(ledger);
     await server.kill();
     await expectUnavailable(ledger.readSnapshot(tenant.app, 'stable'));
-    await expectUnavailable(publish(ledger, tenant, '1.0.0'));
+    await expectUnavailable(tenant.release('1.0.0'));
     expect(await ledger.isReachable()).toBe(false);
     await server.restart();
     await eventually('it is reachable', () => ledger.isReachable());
-    await publish(ledger, tenant, '1.0.0');
+    await tenant.release('1.0.0');
   });
 
   test('frozen: unavailable within the limit, in a new connection and in an old one', async () => {
@@ -175,7 +175,7 @@ describeOnRealStores('a PostgreSQL that goes away', () => {
     }
     server.resume();
     await eventually('it is reachable', () => ledger.isReachable());
-    await publish(ledger, tenant, '1.0.0');
+    await tenant.release('1.0.0');
   });
 
   test('away at the start: the ledger opens, is unavailable, and migrates once it is there', async () => {

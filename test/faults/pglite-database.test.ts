@@ -19,7 +19,7 @@ import { Unavailable } from '../../src/contract/store-fault.ts';
 import type { Database } from '../../src/store/ledger/database/database.ts';
 import { openPgliteDatabase } from '../../src/store/ledger/database/pglite-database.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
-import { createTenant, publish, readStable } from '../store/ledger/ledger-fixture.ts';
+import { createTenant } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { ledgerOptions } from '../support/ledger-options.ts';
 import { startProcess, waitUntilUp } from '../support/server-process.ts';
@@ -115,7 +115,7 @@ describe('the process', () => {
     const acknowledged: string[] = [];
     const publishing = (async () => {
       for (let patch = 0; ; patch++) {
-        await publish(ledger, tenant, `1.0.${patch}`);
+        await tenant.release(`1.0.${patch}`);
         acknowledged.push(`1.0.${patch}`);
       }
     })();
@@ -124,7 +124,7 @@ describe('the process', () => {
     process.kill(childPid(), 'SIGKILL');
     await stopped;
     await eventually('it is reachable', () => ledger.isReachable());
-    const { releases, revision } = await readStable(ledger, tenant);
+    const { releases, revision } = await tenant.stable();
     const versions = releases.map(({ version }) => version);
     expect(versions).toEqual(expect.arrayContaining(acknowledged));
     // At most the write in flight was stored without an answer.

@@ -13,12 +13,7 @@ import type { Ledger } from '../../src/store/ledger.ts';
 import { definition } from '../domain/rollout/plan-fixture.ts';
 import { batchOf, idsOf } from '../store/engine/fleet-sample.ts';
 import { adminOf, connectedAlone } from '../store/engine/redis-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  newRelease,
-  PUBLISHER,
-} from '../store/ledger/ledger-fixture.ts';
+import { createTenant, expectValue, PUBLISHER } from '../store/ledger/ledger-fixture.ts';
 import { describeOnRealStores, realStores } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { migratedDatabase } from '../support/migrated-database.ts';
@@ -68,14 +63,7 @@ describeOnRealStores('a plan of two regions', () => {
   /** Plan whose first step is due now, of a release that some devices have. */
   async function newPlan() {
     const tenant = await createTenant(ledger);
-    const release = newRelease(tenant, '1.0.0', { rolloutPct: 1 });
-    expectValue(
-      await ledger.publishRelease({
-        scope: tenant.organizationId,
-        input: release,
-        actor: PUBLISHER,
-      }),
-    );
+    await tenant.release('1.0.0', { rolloutPct: 1 });
     const name = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
     const guards = { ...USUAL_GUARDS, failedPercent: 1 };
     const made = definition('10:60 100:0', { guards, onBlind: 'advance' });

@@ -5,7 +5,7 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openLedger } from '../../src/store/ledger/open-ledger.ts';
 import type { Ledger } from '../../src/store/ledger.ts';
-import { createTenant, readStable, type TestTenant } from '../store/ledger/ledger-fixture.ts';
+import { createTenant, type TestTenant } from '../store/ledger/ledger-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
 import { KeptReport, TestMemory } from '../support/ledger-options.ts';
@@ -23,15 +23,15 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const memory = new TestMemory();
     const { ledger, report } = await open(url, memory);
     const tenant = await createTenant(ledger);
-    const { channelId } = await readStable(ledger, tenant);
+    const { channelId } = await tenant.stable();
     memory.remember(channelId);
     await replace('a copy of the record');
-    expect(await readStable(ledger, tenant)).toMatchObject({ epoch: 1 });
+    expect(await tenant.stable()).toMatchObject({ epoch: 1 });
     expect(report.epochs).toEqual([1]);
     await restore();
     // The one before is behind the epoch that this process has held since.
     memory.highestEpoch = 1;
-    expect(await readStable(ledger, tenant)).toMatchObject({ epoch: 2 });
+    expect(await tenant.stable()).toMatchObject({ epoch: 2 });
   });
 
   test('what a store remembers that answers later counts as well', async () => {
@@ -50,7 +50,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const { url, replace, restore } = await replaceable();
     const { ledger: first } = await open(url);
     const tenant = await createTenant(first);
-    const { channelId } = await readStable(first, tenant);
+    const { channelId } = await tenant.stable();
     await replace('nothing');
     await expect(open(url)).rejects.toThrow('has no database of this name');
     const memory = new TestMemory().remember(channelId);
@@ -59,7 +59,7 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     await expectUnavailable(ledger, tenant);
     await restore();
     await eventually('it is back', () => ledger.isReachable());
-    expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
+    expect(await tenant.at(ledger).stable()).toMatchObject({ revision: 1 });
   });
 
   test('missing tables are unavailable, not a fault of the statement', async () => {
@@ -67,14 +67,14 @@ describe.skipIf(postgresUrl === '')(title('a ledger on PostgreSQL'), () => {
     const memory = new TestMemory();
     const { ledger, report } = await open(fresh.url, memory);
     const tenant = await createTenant(ledger);
-    const { channelId } = await readStable(ledger, tenant);
+    const { channelId } = await tenant.stable();
     memory.remember(channelId);
     await runOn(fresh.url, 'ALTER SCHEMA public RENAME TO aside; CREATE SCHEMA public');
     await expectUnavailable(ledger, tenant);
     await eventually('it is foreign', () => report.foreignCounts.length > 0);
     await runOn(fresh.url, 'DROP SCHEMA public; ALTER SCHEMA aside RENAME TO public');
     await eventually('it is back', () => ledger.isReachable());
-    expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
+    expect(await tenant.stable()).toMatchObject({ revision: 1 });
   });
 
   test('an account without the right to see the control data is enough', async () => {

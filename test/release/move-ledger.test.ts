@@ -12,7 +12,7 @@ import { openPgliteDatabase } from '../../src/store/ledger/database/pglite-datab
 import { createSqlLedger } from '../../src/store/ledger/sql-ledger.ts';
 import { copyTables } from '../../src/store/ledger/upkeep/copy-tables.ts';
 import { moveLedger, undoMove } from '../../src/store/ledger/upkeep/move-ledger.ts';
-import { createTenant, expectValue, OPERATOR, publish } from '../store/ledger/ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from '../store/ledger/ledger-fixture.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { runPostgres } from '../support/copied-database.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
@@ -44,7 +44,7 @@ async function furnish(dataDir: string): Promise<void> {
     const notes = 'A "quoted" note,\nwith (brackets), \\backslashes\\, a tab\t, ✓ and 𝒰.';
     for (let patch = 0; patch < 12; patch++) {
       const artifacts = [{ platform: 'linux', arch: 'x86_64', url: `https://x/${patch}` }];
-      await publish(ledger, tenant, `1.0.${patch}`, { notes, artifacts });
+      await tenant.release(`1.0.${patch}`, { notes, artifacts });
     }
     expectValue(await ledger.createOrganization('Ünïcode, "Inc."', OPERATOR));
     await database.runScript(FURNISHING);

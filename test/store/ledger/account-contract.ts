@@ -5,7 +5,7 @@ import { fail } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
-import { createTenant, expectValue, keyOf, UNKNOWN_NAMES, unique } from './ledger-fixture.ts';
+import { createTenant, expectValue, UNKNOWN_NAMES, unique } from './ledger-fixture.ts';
 import { actorOf, join, LATER, NOW, newSession, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -84,7 +84,7 @@ export function describeAccounts({ ledger }: LedgerUnderTest): void {
     const right = { organizationId, role: 'publisher' };
     const targets = [
       { type: 'organization', id: organizationId },
-      { type: 'key', id: (await keyOf(ledger, mine)).id },
+      { type: 'key', id: (await mine.key()).id },
     ] as const;
     for (const target of targets) {
       expect(await ledger.findAccessRight(id, target)).toEqual(right);

@@ -2,16 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
-import type { ChannelChange } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
   ISO,
   OPERATOR,
-  readAudit,
-  readStable,
-  setChannel,
-  type TestTenant,
   tenantOfEach,
   UNKNOWN_NAMES,
 } from './ledger-fixture.ts';
@@ -19,7 +14,6 @@ import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeApps({ ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
-  const auditOf = (of: TestTenant) => readAudit(ledger, of);
 
   const create = (organizationId: string, ref: string, channels: readonly string[] = ['stable']) =>
     ledger.createApp({ organizationId, ref, name: `App ${ref}`, channels }, OPERATOR);
@@ -41,7 +35,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
 
     test('a ref belongs to one organization and one of several callers at once, and a refused app leaves nothing (§11.9)', async () => {
       const second = await createTenant(ledger);
-      const before = await auditOf(second);
+      const before = await second.audit();
       const callers = Array.from({ length: 8 }, () =>
         create(tenant.organizationId, `race-${tenant.app}`),
       );
@@ -50,7 +44,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       for (const ref of [tenant.app, tenant.appId]) {
         expect(await create(second.organizationId, ref, ['new'])).toEqual(fail('refTaken'));
       }
-      expect(await auditOf(second)).toEqual(before);
+      expect(await second.audit()).toEqual(before);
       expect(await ledger.listApps(second.organizationId)).toHaveLength(1);
     });
 
@@ -79,34 +73,33 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         });
         expect(created.changed).toMatchObject([{ appRef: tenant.app, channel: name, revision: 1 }]);
       }
-      const before = await auditOf(tenant);
+      const before = await tenant.audit();
       const again = await ledger.createChannel(tenant.app, 'stable', OPERATOR);
       expect(again).toEqual(fail('channelExists'));
-      expect(await auditOf(tenant)).toEqual(before);
+      expect(await tenant.audit()).toEqual(before);
     });
 
     test('an update changes what it names, bumps the revision and shows in the snapshot', async () => {
-      const update = (app: string, change: ChannelChange) => setChannel(ledger, { app }, change);
       const change = {
         ...({ minimumSupportedVersion: '1.2', updateMode: 'recommended' } as const),
         ...{ requireSignature: true, follows: null },
       };
-      const { value, changed } = await update(tenant.appId, change);
+      const { value, changed } = await tenant.with({ app: tenant.appId }).setChannel(change);
       expect(value).toEqual({
         ...{ app: tenant.app, name: 'stable', defaultRollout: 100, ...change },
         ...{ approvals: 'none', approvalDays: 7 },
       });
       expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 2 }]);
-      expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, ...change });
+      expect(await tenant.stable()).toMatchObject({ revision: 2, ...change });
       const cleared = { minimumSupportedVersion: null, defaultRollout: 0 };
-      expect((await update(tenant.app, cleared)).value).toMatchObject({ ...change, ...cleared });
+      expect((await tenant.setChannel(cleared)).value).toMatchObject({ ...change, ...cleared });
       // What changes nothing is neither audited nor a revision.
-      const before = await auditOf(tenant);
+      const before = await tenant.audit();
       for (const none of [{}, cleared]) {
-        expect((await update(tenant.app, none)).changed).toEqual([]);
+        expect((await tenant.setChannel(none)).changed).toEqual([]);
       }
-      expect((await readStable(ledger, tenant)).revision).toBe(3);
-      expect(await auditOf(tenant)).toEqual(before);
+      expect((await tenant.stable()).revision).toBe(3);
+      expect(await tenant.audit()).toEqual(before);
     });
   });
 
@@ -135,7 +128,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       const { revokedAt } = expectValue(await ledger.revokeKey(key.id, OPERATOR));
       expect(revokedAt).toMatch(ISO);
       expect(await ledger.findKey(prefix)).toEqual({ ...stored, revokedAt });
-      expect(JSON.stringify(await auditOf(tenant))).not.toContain('hash-of-');
+      expect(JSON.stringify(await tenant.audit())).not.toContain('hash-of-');
       for (const name of UNKNOWN_NAMES) {
         expect(await create(name, 'orphan', [])).toEqual(fail('unknownOrganization'));
         expect(await ledger.listApps(name)).toEqual([]);
@@ -160,7 +153,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         Array.from({ length: 5 }, () => ledger.revokeKey(id, OPERATOR)),
       );
       expect(new Set(outcomes.map((outcome) => expectValue(outcome).revokedAt)).size).toBe(1);
-      const actions = (await auditOf(tenant)).map(({ action }) => action);
+      const actions = (await tenant.audit()).map(({ action }) => action);
       expect(actions.filter((action) => action === 'key.revoke')).toHaveLength(1);
     });
   });

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import { lockWebhooks } from '../../../src/store/ledger/release/webhooks.ts';
-import { askToPublish, createTenant, expectValue, OPERATOR, publish } from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
 import { describeOnPostgres } from './test-database.ts';
 
 describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
@@ -11,7 +11,7 @@ describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
     const tenant = await createTenant(ledger);
     await database.transaction(async (sql) => {
       await lockWebhooks(sql, tenant.appId);
-      await publish(ledger, tenant, '1.0.0');
+      await tenant.release('1.0.0');
       expectValue(await ledger.createChannel(tenant.app, 'beta', OPERATOR));
     });
   });
@@ -20,8 +20,7 @@ describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
     for (let round = 0; round < 4; round++) {
       const tenant = await createTenant(ledger, ['stable', 'beta']);
       const { organizationId, app } = tenant;
-      const add = (version: string) =>
-        askToPublish(ledger, tenant, version, {}, { actor: OPERATOR });
+      const add = (version: string) => tenant.publish(version, {}, { actor: OPERATOR });
       const [, ...outcomes] = await Promise.all([
         ledger.updateChannel({
           input: { app, channel: 'beta', change: { follows: 'stable' } },

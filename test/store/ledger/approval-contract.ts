@@ -17,20 +17,11 @@ import type {
 import { sleep } from '../../support/eventually.ts';
 import { IS_FULL } from '../../support/full-run.ts';
 import {
-  askToPublish,
   createTenant,
   expectValue,
-  integrationOf,
-  keyOf,
   OPERATOR,
   PUBLISHER,
-  publish as publishAsToken,
-  readAudit,
-  readStable,
-  serve as serveAsToken,
-  setChannel,
   type TestTenant,
-  withdraw,
 } from './ledger-fixture.ts';
 import { actorOf, join, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -46,7 +37,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   let tenant: TestTenant;
   beforeEach(async () => {
     tenant = await createTenant(ledger);
-    await setChannel(ledger, tenant, { approvals: 'one', approvalDays: 2 });
+    await tenant.setChannel({ approvals: 'one', approvalDays: 2 });
   });
 
   /** A member of the organization, with a session. */
@@ -60,7 +51,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   function publish(actor: Actor, version: string, approves?: ApprovingCall) {
     const asks = { operation: 'publishRelease', body: { version }, reason: undefined } as const;
     const mode = approves ? { approves } : { asks };
-    return askToPublish(ledger, tenant, version, {}, { actor, mode });
+    return tenant.publish(version, {}, { actor, mode });
   }
 
   /** Returns the request that waits after a call. */
@@ -112,7 +103,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       decidedBy: null,
       decidedAt: expect.any(String),
     });
-    const [entry] = await readAudit(ledger, tenant);
+    const [entry] = await tenant.audit();
     expect(entry).toMatchObject({ actor: 'service', action: 'approval.expire' });
     await database.query(`UPDATE approvals SET decided_at = now() - 91 * ${DAY} WHERE id = $1`, [
       request.id,
@@ -124,7 +115,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   test('an author who has left or may not publish ends a request, and a key that is revoked or has expired (§33.7)', async () => {
     const [leaver, lowered, approver] = [await person(), await person(), await person()];
-    const [revoked, expired] = [await keyOf(ledger, tenant), await keyOf(ledger, tenant)];
+    const [revoked, expired] = [await tenant.key(), await tenant.key()];
     const requests: StoredApproval[] = [];
     for (const author of [leaver, lowered, revoked, expired]) {
       requests.push(await ask(author, '1.0.0'));
@@ -133,7 +124,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     expectValue(await ledger.changeMember(organizationId, leaver.accountId, undefined, OPERATOR));
     expectValue(await ledger.revokeKey(revoked.id, OPERATOR));
     // What nobody does to the record is stored by the sweep.
-    const stored = (await readAudit(ledger, tenant)).map(({ action }) => action);
+    const stored = (await tenant.audit()).map(({ action }) => action);
     expect(stored.filter((action) => action === 'approval.expire')).toHaveLength(2);
     await database.query(`UPDATE memberships SET role = 'viewer' WHERE account_id = $1`, [
       lowered.accountId,
@@ -186,10 +177,10 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   test('another release that got the version meanwhile is not what was asked for (§33.6)', async () => {
     const [author, approver] = [await person(), await person()];
-    await publishAsToken(ledger, tenant, '1.0.0', { status: 'paused' });
+    await tenant.release('1.0.0', { status: 'paused' });
     const request = await askToServe(author);
-    await withdraw(ledger, tenant, '1.0.0');
-    await publishAsToken(ledger, tenant, '1.0.0', { status: 'paused', artifacts: [FILE] });
+    await tenant.withdraw('1.0.0');
+    await tenant.release('1.0.0', { status: 'paused', artifacts: [FILE] });
     expect(await approveServing(approver, request)).toEqual(moved);
     expect(await present(request)).toMatchObject({ status: 'failed' });
   });
@@ -209,7 +200,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   test('files that a code host adds meanwhile are not what was asked for, nor added to what was approved (§33.3, §33.6)', async () => {
     const [author, approver] = [await person(), await person()];
-    const host = await integrationOf(ledger, tenant);
+    const host = await tenant.integration();
     await announce(host, [FILE]);
     const early = await askToServe(author);
     const more = { ...FILE, platform: 'windows', url: 'https://x.example/b' };
@@ -229,7 +220,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   test('approvals that are turned off meanwhile do not let a request do what it was not asked on (§33.6)', async () => {
     const [author, approver] = [await person(), await person()];
     const request = await ask(author, '1.0.0');
-    await setChannel(ledger, tenant, { approvals: 'none' });
+    await tenant.setChannel({ approvals: 'none' });
     expectValue(await publish(author, '1.0.0'));
     const failed = await approve(approver, request, '1.0.0');
     expect(failed).toMatchObject({ failure: 'approvalFailed' });
@@ -240,9 +231,9 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const author = await person('owner');
     const { organizationId, app } = tenant;
     const put = (channel: string, version: string, parts: Partial<NewRelease> = {}) =>
-      publishAsToken(ledger, tenant, version, { ...parts, channel });
+      tenant.release(version, { ...parts, channel });
     const turn = (channel: string, approvals: 'none' | 'one') =>
-      setChannel(ledger, tenant, { approvals }, channel);
+      tenant.setChannel({ approvals }, channel);
     const set = async (change: ChannelChange) => {
       const asks = { operation: 'updateChannel', body: change, reason: undefined } as const;
       const input = { app, channel: 'stable', change };
@@ -294,8 +285,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     for (let round = 0; round < 8; round++) {
       const beta = `beta-${round}`;
       expectValue(await ledger.createChannel(app, beta, OPERATOR));
-      const publishing = () =>
-        askToPublish(ledger, tenant, '66.0.0', { channel: beta }, { actor: author, mode });
+      const publishing = () => tenant.publish('66.0.0', { channel: beta }, { actor: author, mode });
       const calls = [
         publishing,
         () => set(beta, { approvals: 'one' }),
@@ -305,8 +295,8 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       const outcomes = await Promise.all(turned.map((call) => call()));
       const refusals = outcomes.flatMap((outcome) => (isFailure(outcome) ? [outcome.failure] : []));
       expect(new Set([...refusals, 'awaitsApproval'])).toEqual(new Set(['awaitsApproval']));
-      expect((await readStable(ledger, tenant)).releases).toEqual([]);
-      await setChannel(ledger, tenant, { follows: null });
+      expect((await tenant.stable()).releases).toEqual([]);
+      await tenant.setChannel({ follows: null });
     }
   });
 
@@ -315,7 +305,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     const request = await ask(author, '1.0.0');
     const call = { id: request.id, reason: 'no' };
     expectValue(await ledger.declineApproval(call, approver));
-    const [declined, requested] = await readAudit(ledger, tenant);
+    const [declined, requested] = await tenant.audit();
     const requestedBy = `account:${author.email}`;
     const subject = `${tenant.app}/stable@1.0.0`;
     expect(declined).toMatchObject({
@@ -330,9 +320,9 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
 
   test('of two approvals at once, of one request or of two for a release, exactly one counts (§33.6)', async () => {
     const [author, one, two] = [await person(), await person(), await person()];
-    await setChannel(ledger, tenant, { approvals: 'none' });
-    await publishAsToken(ledger, tenant, '1.0.0', { rolloutPct: 0 });
-    await setChannel(ledger, tenant, { approvals: 'one' });
+    await tenant.setChannel({ approvals: 'none' });
+    await tenant.release('1.0.0', { rolloutPct: 0 });
+    await tenant.setChannel({ approvals: 'one' });
     for (let round = 1; round <= Math.min(ROUNDS, 50); round++) {
       const isOfOne = round % 2 === 0;
       const low = { rolloutPct: 2 * round - 1 };
@@ -345,7 +335,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
       ]);
       const refused = outcomes.filter(isFailure).map(({ failure }) => failure);
       expect(refused).toEqual([isOfOne ? 'approvalDecided' : 'approvalFailed']);
-      const [release] = (await readStable(ledger, tenant)).releases;
+      const [release] = (await tenant.stable()).releases;
       expect(release).toMatchObject(isFailure(outcomes[0]) ? high : low);
     }
   });
@@ -355,12 +345,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     async (how) => {
       const [author, one, two] = [await person(), await person(), await person()];
       const { organizationId: scope, app } = tenant;
-      await setChannel(ledger, tenant, { approvals: 'none' });
+      await tenant.setChannel({ approvals: 'none' });
       const versions = Array.from({ length: ROUNDS }, (_, round) => `${round + 1}.0.0`);
       for (const version of versions) {
-        await publishAsToken(ledger, tenant, version, { rolloutPct: 10 });
+        await tenant.release(version, { rolloutPct: 10 });
       }
-      await setChannel(ledger, tenant, { approvals: 'one' });
+      await tenant.setChannel({ approvals: 'one' });
       for (const version of versions) {
         const raise = (actor: Actor, approves?: ApprovingCall) =>
           serve(actor, { rolloutPct: 50 }, approves, version);
@@ -373,16 +363,16 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
           raise(two, approves),
           how === 'stopped'
             ? ledger.stopReleases({ scope, input, actor: PUBLISHER })
-            : serveAsToken(ledger, tenant, version, { status }),
+            : tenant.control(version, { status }),
         ]);
         const carried = [first, second].filter((outcome) => !isFailure(outcome)).length;
         expect(carried).toBeLessThanOrEqual(1);
         expect((await present(request)).status).toBe(carried === 1 ? 'approved' : 'failed');
-        const { releases } = await readStable(ledger, tenant);
+        const { releases } = await tenant.stable();
         expect(releases.find((each) => each.version === version)).toMatchObject({
           ...{ status, rolloutPct: carried === 1 ? 50 : 10 },
         });
-        const [last] = (await readAudit(ledger, tenant)).filter(
+        const [last] = (await tenant.audit()).filter(
           ({ action, subject }) => action === 'release.serve' && subject.endsWith(`@${version}`),
         );
         expect(last?.after).toMatchObject({ status });
@@ -399,7 +389,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     async (what, left) => {
       for (let round = 0; round < ROUNDS; round++) {
         const [author, approver] = [await person(), await person()];
-        const key = await keyOf(ledger, tenant);
+        const key = await tenant.key();
         const isByKey = what.includes('key');
         const version = `${round + 1}.0.0`;
         const request = await ask(isByKey ? key : author, version);
@@ -421,7 +411,7 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
         const isDone = [approved, ...(isByKey ? [own] : [])].some((each) => !isFailure(each));
         if (!isByKey) expect(isFailure(own)).toBe(true);
         expect((await present(request)).status).toBe(isDone ? 'approved' : left);
-        const { releases } = await readStable(ledger, tenant);
+        const { releases } = await tenant.stable();
         expect(releases.some((each) => each.version === version)).toBe(isDone);
       }
     },

@@ -4,24 +4,13 @@ import { expect, test } from 'vitest';
 import { isFailure } from '../../../src/contract/failure.ts';
 import { LIMIT } from '../../../src/contract/limit.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
-import {
-  askToPublish,
-  publish,
-  readStable,
-  serve,
-  type TestTenant,
-  tenantOfEach,
-} from './ledger-fixture.ts';
+import { type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const INTEGRATION_ARTIFACT = { platform: 'linux', url: 'https://x.example/a' };
 
 export function describeChannelBound({ database, ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
-  /** Publishes without expecting anything of the outcome. */
-  function attempt(tenant: TestTenant, version: string, notes = '') {
-    return askToPublish(ledger, tenant, version, { notes });
-  }
 
   /** Gives the tenant's stable channel as many releases, of any status. */
   async function fill(tenant: TestTenant, count: number): Promise<void> {
@@ -49,18 +38,18 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
     await fill(tenant, LIMIT.channelReleasesMax - 1);
     const refusal = { failure: 'channelFull', message: expect.stringContaining('10000 releases') };
     const versions = ['1.0.0', '1.1.0', '1.2.0'];
-    const outcomes = await Promise.all(versions.map((version) => attempt(tenant, version)));
+    const outcomes = await Promise.all(versions.map((version) => tenant.publish(version)));
     expect(outcomes.filter(isFailure)).toMatchObject([refusal, refusal]);
     const landed = versions[outcomes.findIndex((outcome) => !isFailure(outcome))] ?? '';
-    expect(await attempt(tenant, landed)).toMatchObject({ failure: 'versionExists' });
-    const before = await readStable(ledger, tenant);
+    expect(await tenant.publish(landed)).toMatchObject({ failure: 'versionExists' });
+    const before = await tenant.stable();
     expect(before.releases).toHaveLength(LIMIT.channelReleasesMax);
-    await serve(ledger, tenant, landed, { status: 'paused' });
-    expect((await readStable(ledger, tenant)).revision).toBe(before.revision + 1);
+    await tenant.serve(landed, { status: 'paused' });
+    expect((await tenant.stable()).revision).toBe(before.revision + 1);
   });
 
   test('64 MiB of notes and artifacts fit, and not a byte more (§8.1)', async () => {
-    await publish(ledger, tenant, '1.0.0', { artifacts: [] });
+    await tenant.release('1.0.0', { artifacts: [] });
     const left = 1000;
     await database.query(
       `UPDATE releases SET content_bytes = $2 WHERE channel_id IN (
@@ -68,9 +57,9 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
       [tenant.appId, LIMIT.channelContentBytesMax - left],
     );
     const message = expect.stringContaining('64 MiB');
-    const over = await attempt(tenant, '1.1.0', 'n'.repeat(left + 1));
+    const over = await tenant.publish('1.1.0', { notes: 'n'.repeat(left + 1) });
     expect(over).toMatchObject({ failure: 'channelFull', message });
-    const fits = await attempt(tenant, '1.1.0', 'n'.repeat(left));
+    const fits = await tenant.publish('1.1.0', { notes: 'n'.repeat(left) });
     expect(fits).toMatchObject({ value: { version: '1.1.0' } });
   });
 
@@ -88,11 +77,11 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
     };
     await fill(tenant, 20);
     expect(await isRight()).toBe(true);
-    const { value, changed } = await publish(ledger, tenant, '1.0.0', { notes: 'notes' });
+    const { value, changed } = await tenant.release('1.0.0', { notes: 'notes' });
     expect(await isRight()).toBe(true);
     const { channelId = '' } = changed[0] ?? {};
     await ledger.recordFirstOffer(channelId, value.id, { epoch: 0, revision: 2 });
-    await serve(ledger, tenant, '1.0.0', { status: 'paused' });
+    await tenant.serve('1.0.0', { status: 'paused' });
     for (const statement of [
       "UPDATE artifacts SET url = url || '/longer' WHERE release_id = $1",
       'DELETE FROM artifacts WHERE release_id = $1',
@@ -104,8 +93,8 @@ export function describeChannelBound({ database, ledger }: LedgerUnderTest): voi
   });
 
   test('bytes are those of the notes and the artifacts, late ones included', async () => {
-    await publish(ledger, tenant, '1.0.0', { notes: 'é', artifacts: [] });
-    await publish(ledger, tenant, '1.1.0', {
+    await tenant.release('1.0.0', { notes: 'é', artifacts: [] });
+    await tenant.release('1.1.0', {
       notes: 'note',
       artifacts: [{ platform: 'linux', arch: 'x86_64', url: 'https://a', sha512: 'ab', size: 7 }],
     });

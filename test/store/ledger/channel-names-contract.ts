@@ -1,7 +1,7 @@
 // Rules of the list of all channels' names.
 
 import { expect, test } from 'vitest';
-import { createTenant, expectValue, OPERATOR, setChannel } from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const COUNT_MAX = 100_000;
@@ -48,7 +48,7 @@ export function describeChannelNames({ database, ledger }: LedgerUnderTest): voi
     const tenant = await createTenant(ledger, ['stable']);
     const { tag } = await list();
     expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
-    await setChannel(ledger, tenant, { defaultRollout: 10 });
+    await tenant.setChannel({ defaultRollout: 10 });
     expect(await ledger.listChannelNames(tag, COUNT_MAX)).toBeUndefined();
     expectValue(await ledger.createChannel(tenant.app, 'nightly', OPERATOR));
     const later = await ledger.listChannelNames(tag, COUNT_MAX);

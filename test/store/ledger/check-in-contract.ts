@@ -3,17 +3,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CheckIn, mergeCheckIns } from '../../../src/domain/fleet/check-in.ts';
-import {
-  checkIn,
-  deviceOf,
-  HOUR_MS,
-  iso,
-  labelsOf,
-  MINUTE_MS,
-  placeOf,
-  START,
-} from './fleet-fixture.ts';
-import { expectValue, publish, tenantOfEach } from './ledger-fixture.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, MINUTE_MS, placeOf, START } from './fleet-fixture.ts';
+import { expectValue, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ODD_IDS = [
@@ -40,7 +31,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     await record(
       checkIn(tenant, 'b', { version: undefined, arch: '', channel: 'no such channel' }),
     );
-    expect(await deviceOf(ledger, tenant, 'a')).toEqual({
+    expect(await tenant.device('a')).toEqual({
       deviceId: 'a',
       version: '1.0.0',
       platform: 'linux',
@@ -55,7 +46,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       lastOffered: null,
       history: [{ at: '2026-03-29T00:00:00.123Z', from: null, to: '1.0.0' }],
     });
-    expect(await deviceOf(ledger, tenant, 'b')).toMatchObject({
+    expect(await tenant.device('b')).toMatchObject({
       version: null,
       arch: null,
       channel: 'no such channel',
@@ -81,15 +72,15 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       [4, { client: 'push', bundle: 'rpm' }, ['push', 'rpm']],
     ] as const) {
       await record(checkIn(tenant, 'a', { ...told, at: START + minute * MINUTE_MS }));
-      const { client, bundle } = await deviceOf(ledger, tenant, 'a');
+      const { client, bundle } = await tenant.device('a');
       expect([client, bundle]).toEqual(kept);
     }
     await record(checkIn(tenant, 'a', { client: 'e', at: START }));
-    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ client: 'push', bundle: 'rpm' });
+    expect(await tenant.device('a')).toMatchObject({ client: 'push', bundle: 'rpm' });
   });
 
   test(`two of one device have the effect of their merge, together, in order and reversed (seed ${SEED})`, async () => {
-    const { value: release } = await publish(ledger, tenant, '9.0.0');
+    const { value: release } = await tenant.release('9.0.0');
     const anyCheckIn = fc.record<Partial<CheckIn>>({
       channel: fc.constantFrom('stable', 'beta'),
       version: fc.constantFrom(undefined, '1.0.0', '2.0.0'),
@@ -128,7 +119,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('with any other news, or in another hour, it is', async () => {
-    const { value: release } = await publish(ledger, tenant, '2.0.0');
+    const { value: release } = await tenant.release('2.0.0');
     const differing: Partial<CheckIn>[] = [
       { channel: 'beta' },
       { version: '2.0.0' },
@@ -148,15 +139,15 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
       ...ids.map((id, index) => checkIn(tenant, id, { ...differing[index], at: first + 1 })),
     );
     for (const id of ids) {
-      expect((await deviceOf(ledger, tenant, id)).lastSeen).toBe(iso(first + 1));
+      expect((await tenant.device(id)).lastSeen).toBe(iso(first + 1));
     }
   });
 
   test('the last offer is told by its version as published, and outlives check-ins without one', async () => {
     const parts = { version: 'v2', canonicalVersion: '2.0.0' };
-    const { value: release } = await publish(ledger, tenant, '2.0.0', parts);
-    const { value: next } = await publish(ledger, tenant, '3.0.0');
-    const offer = async () => (await deviceOf(ledger, tenant, 'a')).lastOffered;
+    const { value: release } = await tenant.release('2.0.0', parts);
+    const { value: next } = await tenant.release('3.0.0');
+    const offer = async () => (await tenant.device('a')).lastOffered;
     await record(checkIn(tenant, 'a', { offeredReleaseId: release.id }));
     await record(checkIn(tenant, 'a', { at: START + HOUR_MS }));
     expect(await offer()).toEqual({ version: 'v2', at: iso(START) });
@@ -173,7 +164,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     for (const [minute, version] of versions.entries()) {
       await record(checkIn(tenant, 'a', { version, at: START + minute * MINUTE_MS }));
     }
-    expect((await deviceOf(ledger, tenant, 'a')).history).toEqual([
+    expect((await tenant.device('a')).history).toEqual([
       { at: iso(START + 5 * MINUTE_MS), from: '2.0.0', to: '1.0.0' },
       { at: iso(START + 4 * MINUTE_MS), from: '1.0.0', to: '2.0.0' },
       { at: iso(START + MINUTE_MS), from: null, to: '1.0.0' },
@@ -200,7 +191,7 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     const recorded = await record(...ODD_IDS.map((id) => checkIn(tenant, id, { labels })));
     expect(recorded.map(({ deviceId }) => deviceId)).toEqual(ODD_IDS);
     for (const id of ODD_IDS) {
-      const device = await deviceOf(ledger, tenant, id);
+      const device = await tenant.device(id);
       expect(device).toMatchObject({ deviceId: id, labels: Object.fromEntries(labels) });
     }
   });
@@ -214,12 +205,12 @@ export function describeCheckIns({ database, ledger }: LedgerUnderTest): void {
     const parts = { labels, version: odd, channel: odd, platform: odd, arch: odd };
     await record(checkIn(tenant, odd, parts), checkIn(tenant, 'sound'));
     const stored = 'nul\ufffd and half \ufffd';
-    const device = await deviceOf(ledger, tenant, odd);
+    const device = await tenant.device(odd);
     expect(device).toMatchObject({ deviceId: stored, version: stored, arch: stored });
     expect(Object.entries(device.labels)).toEqual([
       ['__proto__', 'p'],
       [stored, stored],
     ]);
-    expect((await deviceOf(ledger, tenant, 'sound')).version).toBe('1.0.0');
+    expect((await tenant.device('sound')).version).toBe('1.0.0');
   });
 }

@@ -9,9 +9,6 @@ import {
   createTenant,
   expectValue,
   OPERATOR,
-  publish,
-  readAudit,
-  serve,
   type TestTenant,
   tenantOfEach,
 } from './ledger-fixture.ts';
@@ -52,7 +49,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
   test('releases come highest version first, in pages, with the devices that run them', async () => {
     const tenant = await createTenant(ledger, ['stable', 'beta']);
     for (const version of ['1.10.0', '1.9.0', '2.0.0-rc.1', '2.0.0', '0.1.0']) {
-      await publish(ledger, tenant, version, { artifacts: [ARTIFACT, ARTIFACT] });
+      await tenant.release(version, { artifacts: [ARTIFACT, ARTIFACT] });
     }
     await ledger.recordCheckIns([
       checkIn(tenant, 'a', { version: '1.9.0' }),
@@ -81,11 +78,11 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
 
   test('a release tells where its devices are, and what became of it', async () => {
     const artifacts = [ARTIFACT];
-    await publish(ledger, tenant, '1.0.0', { artifacts });
-    await publish(ledger, tenant, '1.1.0', { artifacts, rolloutPct: 50 });
-    await publish(ledger, tenant, '1.2.0');
-    const { value } = await publish(ledger, tenant, '2.0.0', { artifacts });
-    await serve(ledger, tenant, '2.0.0', { status: 'paused' });
+    await tenant.release('1.0.0', { artifacts });
+    await tenant.release('1.1.0', { artifacts, rolloutPct: 50 });
+    await tenant.release('1.2.0');
+    const { value } = await tenant.release('2.0.0', { artifacts });
+    await tenant.serve('2.0.0', { status: 'paused' });
     await ledger.recordCheckIns([
       checkIn(tenant, 'on', { version: '2.0.0' }),
       checkIn(tenant, 'below', { version: '1.0.0', offeredReleaseId: value.id }),
@@ -125,7 +122,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
       ['1.11.0', 20, 'paused'],
     ] as const;
     for (const [version, rolloutPct, status] of rollouts) {
-      await publish(ledger, tenant, version, { rolloutPct, status, artifacts: [ARTIFACT] });
+      await tenant.release(version, { rolloutPct, status, artifacts: [ARTIFACT] });
     }
     await ledger.recordCheckIns([
       checkIn(tenant, 'a'),
@@ -279,7 +276,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
   });
 
   test('the audit is filtered, and read in pages that miss nothing and repeat nothing', async () => {
-    for (let index = 0; index < 7; index++) await publish(ledger, tenant, `1.0.${index}`);
+    for (let index = 0; index < 7; index++) await tenant.release(`1.0.${index}`);
     const seen: string[] = [];
     let before: string | undefined;
     for (;;) {
@@ -306,12 +303,12 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
 
   test('old entries of the audit go, a few at a time', async () => {
     const tenant = await createTenant(ledger);
-    const count = async () => (await readAudit(ledger, tenant)).length;
+    const count = async () => (await tenant.audit()).length;
     await database.query(
       `UPDATE audit_entries SET at = at - interval '900 days' WHERE organization_id = $1`,
       [tenant.organizationId],
     );
-    await publish(ledger, tenant, '1.0.0');
+    await tenant.release('1.0.0');
     const before = await count();
     expect(before).toBeGreaterThan(1);
     const old = new Date(Date.now() - 800 * 86_400_000).toISOString();

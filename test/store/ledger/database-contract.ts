@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { migrate } from '../../../src/store/ledger/database/migrate.ts';
-import { publish, readStable, tenantOfEach } from './ledger-fixture.ts';
+import { tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 /** First states of a channel: no test of this suite raises the epoch. */
@@ -12,7 +12,7 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
   describe('rules that stand in the database itself', () => {
     async function offered(): Promise<string> {
-      const { value, changed } = await publish(ledger, tenant, '1.0.0', { rolloutPct: 50 });
+      const { value, changed } = await tenant.release('1.0.0', { rolloutPct: 50 });
       await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, at(2));
       return value.id;
     }
@@ -35,12 +35,12 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
     });
 
     test('notes change where the release came from a code host and was never offered', async () => {
-      const { value } = await publish(ledger, tenant, '1.0.0');
+      const { value } = await tenant.release('1.0.0');
       const change = (id: string, notes: string) =>
         database.query('UPDATE releases SET notes = $2 WHERE id = $1', [id, notes]);
       const immutable = { constraint: 'releases_immutable' };
       await expect(change(value.id, 'of a key')).rejects.toMatchObject(immutable);
-      const { channelId, revision } = await readStable(ledger, tenant);
+      const { channelId, revision } = await tenant.stable();
       const id = `${value.id}w`;
       await database.query(
         `INSERT INTO releases (id, channel_id, version, canonical_version, notes, status,
@@ -67,7 +67,7 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
     });
 
     test("a channel's revision never goes back", async () => {
-      await publish(ledger, tenant, '1.0.0');
+      await tenant.release('1.0.0');
       const update = database.query('UPDATE channels SET revision = 1 WHERE app_id = $1', [
         tenant.appId,
       ]);
@@ -102,7 +102,7 @@ export function describeDatabase({ database, ledger }: LedgerUnderTest): void {
 
   test('migrating again does no harm, and a newer schema is refused', async () => {
     await migrate(database);
-    expect(await readStable(ledger, tenant)).toMatchObject({ revision: 1 });
+    expect(await tenant.stable()).toMatchObject({ revision: 1 });
     await database.query("INSERT INTO sluice_migrations (id, name) VALUES (900, 'later')");
     await expect(migrate(database)).rejects.toMatchObject({
       name: 'SchemaTooNew',

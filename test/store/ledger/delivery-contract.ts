@@ -10,15 +10,7 @@ import type {
   TriedState,
 } from '../../../src/store/delivery-ledger.ts';
 import { eventually } from '../../support/eventually.ts';
-import {
-  createTenant,
-  expectValue,
-  listen,
-  OPERATOR,
-  publish,
-  SEAL,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, SEAL, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const LEASE_MS = 60_000;
@@ -41,11 +33,11 @@ export function describeDeliveries({ database, ledger }: LedgerUnderTest): void 
     tenant = await createTenant(ledger);
   });
 
-  const newDestination = async () => (await listen(ledger, tenant)).id;
+  const newDestination = async () => (await tenant.listen()).id;
 
   /** Tells so many events. */
   async function tell(times: number): Promise<void> {
-    for (let index = 0; index < times; index++) await publish(ledger, tenant, `1.0.${count++}`);
+    for (let index = 0; index < times; index++) await tenant.release(`1.0.${count++}`);
   }
 
   const lease = async (holder: string) =>

@@ -4,7 +4,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { DeliveryTry } from '../../../src/contract/notification.ts';
 import type { LeasedDestination } from '../../../src/store/delivery-ledger.ts';
-import { createTenant, listen, publish, type TestTenant } from './ledger-fixture.ts';
+import { createTenant, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const LEASE_MS = 60_000;
@@ -21,9 +21,9 @@ export function describeDeliveryPlaces({ database, ledger }: LedgerUnderTest): v
   /** Makes an organization with so many destinations, and messages for them. */
   async function furnish(count: number, messages = 1): Promise<TestTenant> {
     const tenant = await createTenant(ledger);
-    for (let index = 0; index < count; index++) await listen(ledger, tenant);
+    for (let index = 0; index < count; index++) await tenant.listen();
     for (let index = 0; index < messages; index++) {
-      await publish(ledger, tenant, `1.0.${index}`);
+      await tenant.release(`1.0.${index}`);
     }
     return tenant;
   }

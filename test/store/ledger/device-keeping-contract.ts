@@ -5,16 +5,7 @@ import type { VersionChange } from '../../../src/contract/console-fleet.ts';
 import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
-import {
-  checkIn,
-  deviceOf,
-  HOUR_MS,
-  iso,
-  labelsOf,
-  MINUTE_MS,
-  placeOf,
-  START,
-} from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, MINUTE_MS, placeOf, START } from './fleet-fixture.ts';
 import { type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -32,15 +23,14 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
       [appId],
     );
   const storedOf = async (tenant: TestTenant) => (await slotsOf(tenant)).length;
-  const historyOf = async (ledger: Ledger, tenant: TestTenant) =>
-    (await deviceOf(ledger, tenant, 'a')).history;
+  const historyOf = async (ledger: Ledger) => (await tenant.at(ledger).device('a')).history;
 
   test('a lastSeen is as far behind as the freshness, and a new hour is news', async () => {
     const ledger = keeping({ freshnessMs: 20 * MINUTE_MS });
     const labels = labelsOf({ ring: '1' });
     const record = (by: Ledger, at: number) =>
       by.recordCheckIns([checkIn(tenant, 'a', { labels, at })]);
-    const lastSeen = async () => (await deviceOf(ledger, tenant, 'a')).lastSeen;
+    const lastSeen = async () => (await tenant.at(ledger).device('a')).lastSeen;
     await record(ledger, START);
     const place = await placeOf(database, tenant, 'a');
     await record(ledger, START + 20 * MINUTE_MS - 1);
@@ -62,27 +52,27 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
       for (let times = 0; times < count; times++) await change(ledger, tenant, ++last.number);
     };
     await changes(ten, 16);
-    expect(await historyOf(three, tenant)).toEqual(newest(15, 3));
-    expect(await historyOf(all, tenant)).toEqual(newest(15, 10));
+    expect(await historyOf(three)).toEqual(newest(15, 3));
+    expect(await historyOf(all)).toEqual(newest(15, 10));
     await changes(three, 1);
-    expect(await historyOf(three, tenant)).toEqual(newest(16, 3));
+    expect(await historyOf(three)).toEqual(newest(16, 3));
     await sweepAll(three);
     expect(await storedOf(tenant)).toBe(3);
     // The first of them was not the device's first version.
-    expect(await historyOf(all, tenant)).toEqual(newest(16, 3));
+    expect(await historyOf(all)).toEqual(newest(16, 3));
     await changes(ten, 4);
-    expect(await historyOf(ten, tenant)).toEqual(newest(20, 7));
+    expect(await historyOf(ten)).toEqual(newest(20, 7));
     await changes(all, 190);
     await changes(ten, 1);
-    expect(await historyOf(ten, tenant)).toEqual(newest(211, 10));
+    expect(await historyOf(ten)).toEqual(newest(211, 10));
     await changes(three, 1);
-    expect(await historyOf(three, tenant)).toEqual(newest(212, 3));
+    expect(await historyOf(three)).toEqual(newest(212, 3));
     // The shorter history deleted one change, and did not come to those before it: nothing has a gap.
-    expect(await historyOf(ten, tenant)).toEqual(newest(212, 3));
+    expect(await historyOf(ten)).toEqual(newest(212, 3));
     await changes(ten, 10);
-    expect(await historyOf(ten, tenant)).toEqual(newest(222, 10));
+    expect(await historyOf(ten)).toEqual(newest(222, 10));
     await sweepAll(ten);
-    expect(await historyOf(ten, tenant)).toEqual(newest(222, 10));
+    expect(await historyOf(ten)).toEqual(newest(222, 10));
     expect(await storedOf(tenant)).toBe(10);
   });
 
@@ -96,7 +86,7 @@ export function describeDeviceKeeping({ database, ledger }: LedgerUnderTest): vo
     expect((await sweepAll(ten, 60)).length).toBeGreaterThan(2);
     expect(await storedOf(tenant)).toBe(40);
     for (const [id, last] of lasts) {
-      expect((await deviceOf(ten, tenant, id)).history).toEqual(newest(last, 10));
+      expect((await tenant.at(ten).device(id)).history).toEqual(newest(last, 10));
     }
     await all.recordCheckIns([{ ...nth(tenant, 106), deviceId: 'b' }]);
     expect(await storedOf(tenant)).toBe(41);

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
-import { createTenant, expectValue, OPERATOR, publish, readStable } from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const MANY = 10_000;
@@ -67,10 +67,10 @@ export function describeEdges({ ledger }: LedgerUnderTest): void {
 
   test('the states of channels are those that snapshots have', async () => {
     const tenant = await createTenant(ledger, ['stable', 'beta']);
-    const { value: release } = await publish(ledger, tenant, '1.0.0');
+    const { value: release } = await tenant.release('1.0.0');
     const apps = await ledger.findReleaseApps([release.id, 'rel_none']);
     expect(apps).toEqual(new Map([[release.id, tenant.appId]]));
-    const stable = await readStable(ledger, tenant);
+    const stable = await tenant.stable();
     const { epoch, channels, isComplete } = await ledger.readChannelStates(MANY);
     expect([epoch, isComplete]).toEqual([stable.epoch, true]);
     const mine = channels.filter(({ appId }) => appId === tenant.appId);

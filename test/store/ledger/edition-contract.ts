@@ -4,26 +4,18 @@
 import { expect, test } from 'vitest';
 import { readSnapshot } from '../../../src/store/ledger/change/snapshots.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
-import {
-  createTenant,
-  publish,
-  readStable,
-  serve,
-  setChannel,
-  type TestTenant,
-  tenantOfEach,
-} from './ledger-fixture.ts';
+import { createTenant, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeEditions({ database, ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
   async function editionsOf(tenant: TestTenant): Promise<Record<string, string>> {
-    const { releases } = await readStable(ledger, tenant);
+    const { releases } = await tenant.stable();
     return Object.fromEntries(releases.map(({ version, edition }) => [version, edition]));
   }
 
   test('a release has another edition after a change, and the others keep theirs', async () => {
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, tenant, version);
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await tenant.release(version);
     const before = await editionsOf(tenant);
     expect(new Set(Object.values(before)).size).toBe(3);
     const seen = new Set(Object.values(before));
@@ -34,7 +26,7 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
       { status: 'published' },
       { targets },
     ] as const) {
-      await serve(ledger, tenant, '1.1.0', change);
+      await tenant.serve('1.1.0', change);
       const { '1.1.0': changed = '', ...others } = await editionsOf(tenant);
       expect(seen).not.toContain(changed);
       expect(others).toEqual({ '1.0.0': before['1.0.0'], '1.2.0': before['1.2.0'] });
@@ -43,17 +35,17 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('a first offer gives no new edition, and neither does a change of the channel', async () => {
-    const { value, changed } = await publish(ledger, tenant, '1.0.0');
+    const { value, changed } = await tenant.release('1.0.0');
     const before = await editionsOf(tenant);
     await ledger.recordFirstOffer(changed[0]?.channelId ?? '', value.id, { epoch: 0, revision: 2 });
-    await setChannel(ledger, tenant, { updateMode: 'recommended' });
-    const snapshot = await readStable(ledger, tenant);
+    await tenant.setChannel({ updateMode: 'recommended' });
+    const snapshot = await tenant.stable();
     expect(snapshot).toMatchObject({ updateMode: 'recommended', releases: [{ offered: true }] });
     expect(await editionsOf(tenant)).toEqual(before);
   });
 
   test('late artifacts give a new edition, however they are written', async () => {
-    const { value } = await publish(ledger, tenant, '1.0.0', { artifacts: [] });
+    const { value } = await tenant.release('1.0.0', { artifacts: [] });
     const seen = new Set(Object.values(await editionsOf(tenant)));
     const statements = [
       "INSERT INTO artifacts (release_id, position, platform) VALUES ($1, 0, 'linux')",
@@ -69,13 +61,13 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('what is known is not read again: the same object comes back', async () => {
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, tenant, version);
-    const known = await readStable(ledger, tenant);
-    await serve(ledger, tenant, '1.1.0', { rollout: 7 });
-    await publish(ledger, tenant, '1.3.0');
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await tenant.release(version);
+    const known = await tenant.stable();
+    await tenant.serve('1.1.0', { rollout: 7 });
+    await tenant.release('1.3.0');
     const next = await ledger.readSnapshot(tenant.app, 'stable', known);
     if (typeof next === 'string') throw new Error(next);
-    expect(next).toEqual(await readStable(ledger, tenant));
+    expect(next).toEqual(await tenant.stable());
     expect(next.releases.map((release) => known.releases.includes(release))).toEqual([
       true,
       false,
@@ -84,7 +76,7 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     ]);
     const elsewhere = await createTenant(ledger);
     // At the revision of what is known, with its versions.
-    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await publish(ledger, elsewhere, version);
+    for (const version of ['1.0.0', '1.1.0', '1.2.0']) await elsewhere.release(version);
     const whole = await ledger.readSnapshot(elsewhere.app, 'stable');
     expect(await ledger.readSnapshot(elsewhere.app, 'stable', known)).toEqual(whole);
     const [first, ...others] = known.releases;
@@ -95,13 +87,13 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('a release that changes between the index and the releases is read in a state with both', async () => {
-    for (const version of ['1.0.0', '1.1.0']) await publish(ledger, tenant, version);
+    for (const version of ['1.0.0', '1.1.0']) await tenant.release(version);
     let reads = 0;
     const changing: Database = {
       query: async <Row>(text: string, values?: readonly unknown[]) => {
         const rows = await database.query<Row>(text, values);
         reads += 1;
-        if (reads === 1) await serve(ledger, tenant, '1.0.0', { rollout: 30 });
+        if (reads === 1) await tenant.serve('1.0.0', { rollout: 30 });
         return rows;
       },
       runScript: (text) => database.runScript(text),
@@ -110,7 +102,7 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
     };
     const read = await readSnapshot(changing, tenant.app, 'stable');
     expect(read).toMatchObject({ releases: [{ rolloutPct: 30 }, { rolloutPct: 100 }] });
-    expect(read).toEqual(await readStable(ledger, tenant));
+    expect(read).toEqual(await tenant.stable());
     expect(reads).toBe(2);
   });
 

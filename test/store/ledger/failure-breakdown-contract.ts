@@ -218,8 +218,7 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
 
     test('a release is laid beside the one before it at the same age', async () => {
       const { tenant } = await furnish({ ledger, database });
-      const store = { ledger, database };
-      await publishAt(store, tenant, 'stable', '1.1.0', BEGIN + 5 * DAY_MS);
+      await publishAt(database, tenant, 'stable', '1.1.0', BEGIN + 5 * DAY_MS);
       const ids = Array.from({ length: 10 }, (_, index) => `device ${index}`);
       const record = (count: number, version: string, at: number) =>
         ledger.recordCheckIns(
@@ -255,7 +254,7 @@ export function describeFailureBreakdown({ database }: LedgerUnderTest): void {
 
     test('of a release from before signals were counted, no installation is told', async () => {
       const { tenant, release } = await furnish({ ledger, database });
-      await publishAt({ ledger, database }, tenant, 'stable', '1.1.0', BEGIN + 5 * DAY_MS);
+      await publishAt(database, tenant, 'stable', '1.1.0', BEGIN + 5 * DAY_MS);
       await database.query('UPDATE releases SET is_watched = FALSE WHERE id = $1', [release.id]);
       await ledger.recordCheckIns([checkIn(tenant, 'a', { version: '0.9.0' })]);
       await ledger.recordCheckIns([

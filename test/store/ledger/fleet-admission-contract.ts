@@ -3,15 +3,7 @@
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { AdmissionBounds } from '../../../src/store/fleet-ledger.ts';
-import {
-  checkIn,
-  deviceIds,
-  HOUR_MS,
-  labelsOf,
-  MINUTE_MS,
-  NO_BOUNDS,
-  recount,
-} from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, labelsOf, MINUTE_MS, NO_BOUNDS, recount } from './fleet-fixture.ts';
 import { createTenant, expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -51,7 +43,7 @@ export function describeFleetAdmission({ database, ledger }: LedgerUnderTest): v
       'a: network',
       'b: network',
     ]);
-    expect(await deviceIds(ledger, tenant)).toEqual(['c', 'd', 'e']);
+    expect(await tenant.deviceIds()).toEqual(['c', 'd', 'e']);
     // A batch that comes again admits nobody twice.
     expect(await ask(tenant, ['c', 'd', 'e'], bounds, { network })).toEqual([]);
     expect(await ask(tenant, ['f'], bounds, { network })).toEqual(['f: network']);
@@ -82,7 +74,7 @@ export function describeFleetAdmission({ database, ledger }: LedgerUnderTest): v
     expect(await ask(tenant, all, bounds, at(0))).toHaveLength(3);
     expect(await ask(tenant, all, bounds, at(1))).toEqual(['e: network']);
     expect(await ask(tenant, all, bounds, at(2))).toEqual([]);
-    expect(await deviceIds(ledger, tenant)).toEqual(all);
+    expect(await tenant.deviceIds()).toEqual(all);
   });
 
   test('a /64 of IPv6 is a network, and its /48 has ten times the bound', async () => {
@@ -116,7 +108,7 @@ export function describeFleetAdmission({ database, ledger }: LedgerUnderTest): v
       'y: network',
     ]);
     await ledger.recordCheckIns(checksOf(tenant, ids, { network, source: 'push' }));
-    expect(await deviceIds(ledger, tenant)).toHaveLength(501);
+    expect(await tenant.deviceIds()).toHaveLength(501);
   });
 
   test('the minute is that of the check, from an hour ago until now', async () => {

@@ -3,23 +3,8 @@
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import {
-  checkIn,
-  deviceIds,
-  deviceOf,
-  iso,
-  labelsOf,
-  NO_BOUNDS,
-  recount,
-  START,
-} from './fleet-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  PUBLISHER,
-  readAudit,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { checkIn, iso, labelsOf, NO_BOUNDS, recount, START } from './fleet-fixture.ts';
+import { createTenant, expectValue, PUBLISHER, type TestTenant } from './ledger-fixture.ts';
 import { BEGIN, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -55,7 +40,7 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     const hours = expectValue(await ledger.readAdoption(tenant.app, iso(START)));
     expect(await erase(tenant, 'erased-1')).toBeUndefined();
     expect(await rowsNaming('erased-1')).toEqual({});
-    expect(await deviceIds(ledger, tenant)).toEqual(['other']);
+    expect(await tenant.deviceIds()).toEqual(['other']);
     expect(expectValue(await ledger.readAdoption(tenant.app, iso(START)))).toEqual(hours);
     expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
       await recount(database, tenant),
@@ -109,10 +94,10 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     // Whoever remembers what is on record is told that this is not what it sent.
     expect(recorded.left).toMatchObject([{ deviceId: 'a' }]);
     expect(recorded.left[0]?.seenAt).toBeGreaterThan(before);
-    expect(await deviceIds(ledger, tenant)).toEqual(['b']);
+    expect(await tenant.deviceIds()).toEqual(['b']);
     await ledger.recordAwaited([checkIn(tenant, 'a', { version: '3.0.0' })]);
     await record(late);
-    const device = await deviceOf(ledger, tenant, 'a');
+    const device = await tenant.device('a');
     expect(device).toMatchObject({ version: '3.0.0', labels: {}, history: [{ to: '3.0.0' }] });
     expect(Date.parse(device.firstSeen)).toBeGreaterThanOrEqual(Math.floor(before));
     expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
@@ -129,10 +114,10 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     const after = before + 10_000;
     const later = checkIn(tenant, 'a', { at: after, labels: labelsOf({ site: 'b' }) });
     await record(old, later);
-    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({ labels: { site: 'b' } });
+    expect(await tenant.device('a')).toMatchObject({ labels: { site: 'b' } });
     // Also of a device that is on record again, and where nothing else was sent.
     await record(old, checkIn(tenant, 'a', { at: after + 1000 }));
-    const { labels } = await deviceOf(ledger, tenant, 'a');
+    const { labels } = await tenant.device('a');
     expect(labels).toEqual({ site: 'b' });
   });
 
@@ -147,11 +132,11 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     );
     const ms = rows[0]?.ms ?? 0;
     await record(checkIn(tenant, 'a', { at: ms }));
-    expect(await deviceIds(ledger, tenant)).toEqual([]);
+    expect(await tenant.deviceIds()).toEqual([]);
     await record(checkIn(tenant, 'a', { at: ms + 1 }));
-    expect(await deviceIds(ledger, tenant)).toEqual(['a']);
+    expect(await tenant.deviceIds()).toEqual(['a']);
     await record(checkIn(tenant, 'a', { at: ms - 1, version: '0.1.0' }));
-    expect(Date.parse((await deviceOf(ledger, tenant, 'a')).firstSeen)).toBe(ms + 1);
+    expect(Date.parse((await tenant.device('a')).firstSeen)).toBe(ms + 1);
   });
 
   test('the audit has a hash of the id, the same each time, and never the id', async () => {
@@ -163,20 +148,19 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     await ledger.recordAwaited([checkIn(tenant, 'a')]);
     await erase(tenant, 'a');
     const hash = { device: expect.stringMatching(/^[0-9a-f]{64}$/) };
-    const [second, first] = await readAudit(ledger, tenant);
+    const [second, first] = await tenant.audit();
     expect(first).toMatchObject({ action: 'device.erase', subject: tenant.app, before: hash });
     expect(second?.before).toEqual(first?.before);
-    expect((await readAudit(ledger, other))[0]?.before).not.toEqual(first?.before);
+    expect((await other.audit())[0]?.before).not.toEqual(first?.before);
   });
 
   test('one that is not on record, or of another organization, is unknown', async () => {
     const [tenant, stranger] = [await createTenant(ledger), await createTenant(ledger)];
     await record(checkIn(tenant, 'a'));
     expect(await erase(tenant, 'b')).toEqual(fail('unknownDevice'));
-    const call = { ...stranger, app: tenant.app };
-    expect(await erase(call, 'a')).toEqual(fail('unknownApp'));
-    expect(await deviceIds(ledger, tenant)).toEqual(['a']);
-    expect((await readAudit(ledger, tenant))[0]?.action).not.toBe('device.erase');
+    expect(await erase(stranger.with({ app: tenant.app }), 'a')).toEqual(fail('unknownApp'));
+    expect(await tenant.deviceIds()).toEqual(['a']);
+    expect((await tenant.audit())[0]?.action).not.toBe('device.erase');
   });
 
   test('erasures among writers: the counts are those of a recount, and no erased device is back', async () => {
@@ -190,7 +174,7 @@ export function describeFleetErasure({ database, ledger }: LedgerUnderTest): voi
     );
     await Promise.all([...writes, ...gone.map((id) => erase(tenant, id))]);
     await record(...ids.map((id) => checkIn(tenant, id, { at })));
-    expect((await deviceIds(ledger, tenant)).sort()).toEqual(
+    expect((await tenant.deviceIds()).sort()).toEqual(
       ids.filter((id) => !gone.includes(id)).sort(),
     );
     expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(

@@ -1,16 +1,11 @@
 // Helpers that the tests of the fleet share: check-ins, and queries of the stored rows past the ledger.
 
-import type {
-  AdoptionPoint,
-  DeviceRecord,
-  VersionChange,
-} from '../../../src/contract/console-fleet.ts';
+import type { AdoptionPoint } from '../../../src/contract/console-fleet.ts';
 import type { Labels } from '../../../src/domain/decision/targeting.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { AdmissionBounds } from '../../../src/store/fleet-ledger.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
-import type { Ledger } from '../../../src/store/ledger.ts';
-import { expectValue, type TestTenant } from './ledger-fixture.ts';
+import type { TestTenant } from './ledger-fixture.ts';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -47,23 +42,6 @@ export function labelsOf(entries: Readonly<Record<string, string>>): Labels {
 
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-export async function deviceOf(
-  ledger: Ledger,
-  { app }: Pick<TestTenant, 'app'>,
-  deviceId: string,
-): Promise<DeviceRecord & { readonly history: readonly VersionChange[] }> {
-  return expectValue(await ledger.readDevice(app, deviceId));
-}
-
-/** Returns the ids of the devices of an app, in the order of the list. */
-export async function deviceIds(
-  ledger: Ledger,
-  { app }: Pick<TestTenant, 'app'>,
-): Promise<string[]> {
-  const { devices } = expectValue(await ledger.listDevices(app, { limit: 1000 }));
-  return devices.map(({ deviceId }) => deviceId);
 }
 
 /** Sets the clock by which the fleet is recorded in a database; undefined lets it run again. */

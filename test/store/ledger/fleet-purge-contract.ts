@@ -6,7 +6,7 @@ import type { AdoptionStep } from '../../../src/contract/resource.ts';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { DevicePurge, PurgePlace } from '../../../src/store/fleet-ledger.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
-import { checkIn, deviceIds, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, iso, labelsOf, recount, START } from './fleet-fixture.ts';
 import {
   createTenant,
   expectValue,
@@ -58,8 +58,8 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
       checkIn(other, 'a', late),
     );
     expect(await purgeAll(purgeOf(tenant))).toEqual(['a', 'b']);
-    expect(await deviceIds(ledger, tenant)).toEqual(['old']);
-    expect(await deviceIds(ledger, other)).toEqual(['a']);
+    expect(await tenant.deviceIds()).toEqual(['old']);
+    expect(await other.deviceIds()).toEqual(['a']);
     expect(await rowsOf('device_versions', tenant)).toEqual([]);
     expect(expectValue(await ledger.readFleet(tenant.app))).toEqual(
       await recount(database, tenant),
@@ -83,7 +83,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     );
     expect(await purgeAll(purgeOf(tenant, { version: '6.6.6' }))).toEqual(['a']);
     expect(await purgeAll(purgeOf(tenant, { version: '' }))).toEqual(['c']);
-    expect(await deviceIds(ledger, tenant)).toEqual(['b', 'd']);
+    expect(await tenant.deviceIds()).toEqual(['b', 'd']);
   });
 
   test('the hour, day and month in which a device was last seen lose it, earlier ones keep it', async () => {
@@ -165,7 +165,7 @@ export function describeFleetPurge({ database, ledger }: LedgerUnderTest): void 
     };
     const done = await ledger.purgeDevices(purgeOf(tenant), BEGIN, gone);
     expect(done).toEqual(fail('signedOut'));
-    expect(await deviceIds(ledger, tenant)).toEqual(['a']);
+    expect(await tenant.deviceIds()).toEqual(['a']);
   });
 
   test('while devices ask, the counts are those of the rows', async () => {

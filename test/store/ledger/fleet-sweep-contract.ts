@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest';
 import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
-import { checkIn, deviceIds, HOUR_MS, iso, recount, START } from './fleet-fixture.ts';
+import { checkIn, HOUR_MS, iso, recount, START } from './fleet-fixture.ts';
 import { expectValue, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -29,7 +29,7 @@ export function describeFleetSweep({ database, ledger }: LedgerUnderTest): void 
       const swept = await ledger.sweepFleet(iso(LONG_AGO + HOUR_MS), NEVER, limit);
       expect(swept).toEqual({ devices, hours: 0 });
     }
-    expect(await deviceIds(ledger, tenant)).toEqual(['c', 'd']);
+    expect(await tenant.deviceIds()).toEqual(['c', 'd']);
     const counted = expectValue(await ledger.readFleet(tenant.app));
     expect(counted).toEqual(await recount(database, tenant));
     const of = (table: string) =>
@@ -63,7 +63,7 @@ export function describeFleetSweep({ database, ledger }: LedgerUnderTest): void 
     expect(await hoursLeft()).toEqual([2, 3]);
     expect(await ledger.sweepFleet(NEVER, before, 2)).toEqual({ devices: 0, hours: 1 });
     expect(await hoursLeft()).toEqual([3]);
-    expect(await deviceIds(ledger, tenant)).toHaveLength(4);
+    expect(await tenant.deviceIds()).toHaveLength(4);
   });
 
   test('days and months go that were over before, those that had begun stay', async () => {

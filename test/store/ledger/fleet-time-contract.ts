@@ -5,7 +5,6 @@ import { ADOPTION_STEPS } from '../../../src/contract/resource.ts';
 import { type CheckIn, coalesceCheckIns } from '../../../src/domain/fleet/check-in.ts';
 import {
   checkIn,
-  deviceOf,
   HOUR_MS,
   iso,
   labelsOf,
@@ -17,13 +16,7 @@ import {
   setFleetTime,
 } from './fleet-fixture.ts';
 import { FleetModel } from './fleet-model.ts';
-import {
-  createTenant,
-  expectValue,
-  publish,
-  type TestTenant,
-  tenantOfEach,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const NOON = START + 12 * HOUR_MS;
@@ -55,7 +48,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
         checkIn(tenant, 'a', { at, version: `1.0.${index}`, labels }),
       );
       expect(answered).toMatchObject({ labels, revision: index + 1 });
-      expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({
+      expect(await tenant.device('a')).toMatchObject({
         version: `1.0.${index}`,
         lastSeen: iso(lastSeen),
         labels: { ring: `${index}` },
@@ -64,11 +57,11 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('a check-in from a queue whose time is in the future is one of the present', async () => {
-    const { value: release } = await publish(ledger, tenant, '2.0.0');
+    const { value: release } = await tenant.release('2.0.0');
     await setTime(NOON);
     const ahead = { at: NOON + HOUR_MS, labels: labelsOf({ ring: 'ahead' }) };
     await record(checkIn(tenant, 'a', { ...ahead, offeredReleaseId: release.id }));
-    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({
+    expect(await tenant.device('a')).toMatchObject({
       firstSeen: iso(NOON),
       lastSeen: iso(NOON),
       lastOffered: { version: '2.0.0', at: iso(NOON) },
@@ -79,7 +72,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
     await record(
       checkIn(tenant, 'a', { version: '1.1.0', labels: labelsOf({ ring: 'x' }), at: NOON + 1 }),
     );
-    expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({
+    expect(await tenant.device('a')).toMatchObject({
       version: '1.1.0',
       labels: { ring: 'x' },
     });
@@ -99,7 +92,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
     );
     for (const each of [...queued, ...queued.toReversed()]) {
       await record(each);
-      expect(await deviceOf(ledger, tenant, 'a')).toMatchObject({
+      expect(await tenant.device('a')).toMatchObject({
         version: '9.0.0',
         lastSeen: iso(NOON + 4 * MINUTE_MS),
         labels: { ring: '9' },
@@ -111,7 +104,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('times in the future that are stored count as the present, and become it', async () => {
-    const { value: release } = await publish(ledger, tenant, '2.0.0');
+    const { value: release } = await tenant.release('2.0.0');
     // As a node of an older version stored it, by a clock that was two hours ahead.
     await setTime(NOON + 2 * HOUR_MS);
     for (const id of ['queued', 'awaited', 'older']) {
@@ -131,7 +124,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
     await setTime(NOON + MINUTE_MS);
     await record(checkIn(tenant, 'queued', { at: NOON + 1, version: '1.1.0', labels }));
     const known = { firstSeen: iso(NOON), lastOffered: { version: '2.0.0', at: iso(NOON) } };
-    expect(await deviceOf(ledger, tenant, 'older')).toMatchObject({
+    expect(await tenant.device('older')).toMatchObject({
       firstSeen: iso(NOON - 1),
       version: '1.0.0',
       labels: { ring: 'ahead', site: 'ahead' },
@@ -139,7 +132,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
       lastOffered: known.lastOffered,
     });
     for (const id of ['awaited', 'queued']) {
-      expect(await deviceOf(ledger, tenant, id)).toMatchObject({
+      expect(await tenant.device(id)).toMatchObject({
         version: '1.1.0',
         labels: { ring: 'new', site: 'ahead' },
         lastSeen: iso(NOON + 1),
@@ -170,7 +163,7 @@ export function describeFleetTime({ database, ledger }: LedgerUnderTest): void {
       for (const each of early) await record(each);
       await record(...events.filter((each) => !early.includes(each)));
       const newest = new Map(events.flatMap(({ labels }) => [...(labels ?? [])]));
-      expect((await deviceOf(ledger, tenant, `d${device}`)).labels).toEqual(
+      expect((await tenant.device(`d${device}`)).labels).toEqual(
         Object.fromEntries([...newest].sort()),
       );
     }

@@ -9,26 +9,12 @@ import {
   type KnownState,
   LedgerBehind,
 } from '../../../src/store/ledger-terms.ts';
-import {
-  askToPublish,
-  createTenant,
-  expectValue,
-  newRelease,
-  OPERATOR,
-  PUBLISHER,
-  publish,
-  setChannel,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeFollowing({ ledger }: LedgerUnderTest): void {
   function follow({ app }: TestTenant, channel: string, follows: string | null) {
     return ledger.updateChannel({ input: { app, channel, change: { follows } }, actor: OPERATOR });
-  }
-
-  function publishOn(tenant: TestTenant, channel: string, version: string) {
-    return askToPublish(ledger, tenant, version, { channel });
   }
 
   async function snapshotOf({ app }: TestTenant, channel: string): Promise<ServingSnapshot> {
@@ -40,10 +26,10 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   /** A tenant whose beta follows stable; each has a release, and both have 1.1.0. */
   async function furnish(): Promise<TestTenant> {
     const tenant = await createTenant(ledger, ['stable', 'beta']);
-    await publish(ledger, tenant, '1.1.0');
-    expectValue(await publishOn(tenant, 'beta', '1.1.0'));
-    expectValue(await publishOn(tenant, 'beta', '1.2.0'));
-    await publish(ledger, tenant, '1.3.0');
+    await tenant.release('1.1.0');
+    await tenant.release('1.1.0', { channel: 'beta' });
+    await tenant.release('1.2.0', { channel: 'beta' });
+    await tenant.release('1.3.0');
     expectValue(await follow(tenant, 'beta', 'stable'));
     return tenant;
   }
@@ -72,7 +58,7 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   test('a change of a release moves its channel and the followers, one of the policy moves only it', async () => {
     const tenant = await furnish();
     const before = await snapshotOf(tenant, 'beta');
-    const { changed } = await publish(ledger, tenant, '2.0.0');
+    const { changed } = await tenant.release('2.0.0');
     expect(changed.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
     const after = await snapshotOf(tenant, 'beta');
     expect(after.revision).toBe(before.revision + 1);
@@ -80,9 +66,9 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
       channelId: after.channelId,
       revision: after.revision,
     });
-    const updated = await setChannel(ledger, tenant, { defaultRollout: 5 });
+    const updated = await tenant.setChannel({ defaultRollout: 5 });
     expect(updated.changed.map(({ channel }) => channel)).toEqual(['stable']);
-    const own = expectValue(await publishOn(tenant, 'beta', '2.1.0'));
+    const own = await tenant.release('2.1.0', { channel: 'beta' });
     expect(own.changed.map(({ channel }) => channel)).toEqual(['beta']);
   });
 
@@ -145,8 +131,8 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
   test('changes of both channels and of who follows whom wait for each other, and all end', async () => {
     const tenant = await furnish();
     const work = Array.from({ length: 6 }, (_, index) => [
-      publish(ledger, tenant, `3.0.${index}`),
-      publishOn(tenant, 'beta', `4.0.${index}`),
+      tenant.release(`3.0.${index}`),
+      tenant.publish(`4.0.${index}`, { channel: 'beta' }),
       follow(tenant, 'beta', index % 2 === 0 ? null : 'stable'),
     ]);
     await Promise.all(work.flat());
@@ -183,8 +169,7 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
         ['stable', knownOf(stable)],
         ['beta', state],
       ]);
-      const by = { scope: tenant.organizationId, actor: PUBLISHER };
-      const call = ledger.publishRelease({ ...by, input: newRelease(tenant, '5.0.0'), known });
+      const call = tenant.publish('5.0.0', {}, { known });
       const refusal = await call.catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(LedgerBehind);
       expect(refusal).toMatchObject({ channel: 'beta' });

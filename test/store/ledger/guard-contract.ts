@@ -11,7 +11,7 @@ import { USUAL_KEEPING } from '../../../src/store/ledger/fleet/check-ins.ts';
 import { readSignals } from '../../../src/store/ledger/rollout/rollout-signals.ts';
 import { createSqlLedger } from '../../../src/store/ledger/sql-ledger.ts';
 import { HOUR_MS, MINUTE_MS } from './fleet-fixture.ts';
-import { expectValue, listen, readAudit, readStable, type TestTenant } from './ledger-fixture.ts';
+import { expectValue, type TestTenant } from './ledger-fixture.ts';
 import { nameOf, planHands } from './plan-hands.ts';
 import { BEGIN, checkIn, DAY_MS, furnish } from './signal-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
@@ -79,12 +79,11 @@ export function describeGuards({ database }: LedgerUnderTest): void {
       return check();
     }
 
-    const statusOf = async (tenant: TestTenant) =>
-      (await readStable(ledger, tenant)).releases[0]?.status;
+    const statusOf = async (tenant: TestTenant) => (await tenant.stable()).releases[0]?.status;
 
     /** Begins to note what is told of a tenant's releases; returns what reads it. */
     async function tellings(tenant: TestTenant) {
-      const { id } = await listen(ledger, tenant);
+      const { id } = await tenant.listen();
       return () =>
         database.query<{ readonly type: string; readonly data: unknown }>(
           `SELECT type, data FROM notification_deliveries
@@ -143,7 +142,7 @@ export function describeGuards({ database }: LedgerUnderTest): void {
         expect(health).toMatchObject({
           ...{ verdict: 'unhealthy', rates: { [signal]: { limit: 10, tripped: true } } },
         });
-        const audit = (await readAudit(ledger, tenant)).slice(0, 2);
+        const audit = (await tenant.audit()).slice(0, 2);
         expect(audit.map(({ action, actor }) => [action, actor])).toEqual([
           ['release.serve', `plan:${plan.id}`],
           ['plan.hold', `plan:${plan.id}`],
@@ -224,9 +223,7 @@ export function describeGuards({ database }: LedgerUnderTest): void {
       expect(events.map(({ type }) => type)).toEqual(['plan.started', 'plan.held']);
       const guard = { guard: 'stuck', count: 200, base: 260, limit: 2.5, tripped: false, network };
       expect(events[1]?.data).toMatchObject({ reason, guards: [guard] });
-      const own = (await readAudit(ledger, tenant)).filter(({ actor }) =>
-        actor.startsWith('plan:'),
-      );
+      const own = (await tenant.audit()).filter(({ actor }) => actor.startsWith('plan:'));
       expect(own.map(({ action }) => action)).toEqual(['plan.hold']);
       expect(await checkTwice(tenant, plan)).toMatchObject({ status: 'held', reason });
     });

@@ -3,19 +3,13 @@
 
 import { expect, test } from 'vitest';
 import { fail } from '../../../src/contract/failure.ts';
-import {
-  askToPublish,
-  createTenant,
-  expectValue,
-  keyOf,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeIdempotency({ database, ledger }: LedgerUnderTest): void {
   function publish(tenant: TestTenant, keyId: string, version: string) {
     const repeat = { keyId, idempotencyKey: 'run-1', request: version };
-    return askToPublish(ledger, tenant, version, {}, { repeat });
+    return tenant.publish(version, {}, { repeat });
   }
 
   /** Makes all keys older. */
@@ -25,7 +19,7 @@ export function describeIdempotency({ database, ledger }: LedgerUnderTest): void
 
   test('a key is free again after 24 hours, swept or not (§11.18)', async () => {
     const tenant = await createTenant(ledger);
-    const keyId = (await keyOf(ledger, tenant)).id;
+    const keyId = (await tenant.key()).id;
     expectValue(await publish(tenant, keyId, '1.0.0'));
     await age('23 hours 59 minutes');
     expect(await publish(tenant, keyId, '2.0.0')).toEqual(fail('idempotencyKeyUsed'));
@@ -40,7 +34,7 @@ export function describeIdempotency({ database, ledger }: LedgerUnderTest): void
     await database.query('DELETE FROM idempotency_keys');
     for (let count = 0; count < 3; count++) {
       const tenant = await createTenant(ledger);
-      expectValue(await publish(tenant, (await keyOf(ledger, tenant)).id, '1.0.0'));
+      expectValue(await publish(tenant, (await tenant.key()).id, '1.0.0'));
     }
     expect(await ledger.forgetIdempotencyKeys(10)).toBe(0);
     await age('24 hours');

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Labels } from '../../../src/domain/decision/targeting.ts';
 import { mergeLabels } from '../../../src/domain/fleet/labels.ts';
-import { checkIn, deviceOf, labelsOf, MINUTE_MS, START } from './fleet-fixture.ts';
+import { checkIn, labelsOf, MINUTE_MS, START } from './fleet-fixture.ts';
 import { createTenant, type TestTenant, tenantOfEach } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -91,7 +91,7 @@ export function describeLabels({ ledger }: LedgerUnderTest): void {
     const labels = labelsOf({ ring: '1' });
     const repeat = () => ledger.recordAwaited([checkIn(tenant, 'a', { labels })]);
     await repeat();
-    const { lastSeen } = await deviceOf(ledger, tenant, 'a');
+    const { lastSeen } = await tenant.device('a');
     // Each is a millisecond later than the one before, at least.
     for (let time = 0; time < 2; time++) await repeat();
     const between = { labels: labelsOf({ ring: '2' }), at: Date.parse(lastSeen) + 1 };

@@ -27,15 +27,14 @@ export const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Actor whose right is in no table, so that no test of other rules has to store it. */
 export const PUBLISHER: Actor = { kind: 'token', email: 'publisher@example.com' };
 
-export type TestTenant = {
-  readonly organizationId: string;
-  readonly app: string;
-  readonly appId: string;
-};
-
 let count = 0;
 /** Returns a name that nothing else has. */
 export const unique = (name: string): string => `${name}-${++count}-${process.pid}`;
+
+/** What a new destination's secret is sealed to. */
+export const SEAL = (id: string): string => `sealed for ${id}`;
+
+type Names = Readonly<Record<'organizationId' | 'app' | 'appId', string>>;
 
 /** An organization with one app of a new ref, and its channels. */
 export async function createTenant(
@@ -47,149 +46,144 @@ export async function createTenant(
   const { id: organizationId } = expectValue(organization);
   const app = { organizationId, ref, name: `App ${ref}`, channels };
   const created = expectValue(await ledger.createApp(app, OPERATOR));
-  return { organizationId, app: ref, appId: created.value.id };
+  return new TestTenant(ledger, { organizationId, app: ref, appId: created.value.id });
 }
 
 /** Makes a tenant before each test of a suite; the object that is returned is always the present one. */
 export function tenantOfEach(ledger: Ledger): TestTenant {
-  const tenant: TestTenant = { organizationId: '', app: '', appId: '' };
+  const tenant = new TestTenant(ledger, { organizationId: '', app: '', appId: '' });
   beforeEach(async () => {
     Object.assign(tenant, await createTenant(ledger));
   });
   return tenant;
 }
 
-/** A release that names nothing but its version, on `stable`. */
-export function newRelease(
-  tenant: TestTenant,
-  version: string,
-  parts: Partial<NewRelease> = {},
-): NewRelease {
-  return {
-    app: tenant.app,
-    channel: 'stable',
-    version,
-    canonicalVersion: version,
-    notes: '',
-    status: 'published',
-    rolloutPct: undefined,
-    targets: null,
-    artifacts: [],
-    ...parts,
-  };
-}
+/** An app with its organization, as a ledger is asked about it. */
+export class TestTenant implements Names {
+  readonly organizationId: string = '';
+  readonly app: string = '';
+  readonly appId: string = '';
+  private readonly ledger: Ledger;
 
-/** Makes a key of the tenant's organization; returns it as an actor. */
-export async function keyOf(
-  ledger: Ledger,
-  { organizationId }: Pick<TestTenant, 'organizationId'>,
-  expiresAt?: string,
-) {
-  const [name, prefix] = ['ci', unique('key')];
-  const key = { organizationId, name, prefix, secretHash: 'hash', expiresAt };
-  const { id } = expectValue(await ledger.createKey(key, OPERATOR));
-  return { kind: 'key', id, name, organizationId } as const;
-}
+  constructor(ledger: Ledger, names: Names) {
+    Object.assign(this, names);
+    this.ledger = ledger;
+  }
 
-/** Enables GitHub's webhook of a tenant's app; returns the actor of its deliveries. */
-export async function integrationOf(ledger: Ledger, { appId }: Pick<TestTenant, 'appId'>) {
-  const webhook = { provider: 'github', sealedSecret: unique('v1') } as const;
-  expectValue(await ledger.enableWebhook(appId, webhook, OPERATOR));
-  const found = await ledger.findEnabledWebhook(appId, 'github');
-  return {
-    kind: 'integration',
-    provider: 'github',
-    appId,
-    enabledAt: found?.enabledAt ?? '',
-  } as const;
-}
+  /** Returns the same tenant, as another ledger is asked about it. */
+  at(ledger: Ledger): TestTenant {
+    return new TestTenant(ledger, this);
+  }
 
-/** What a new destination's secret is sealed to. */
-export const SEAL = (id: string): string => `sealed for ${id}`;
+  /** Returns a tenant of which some names differ. */
+  with(names: Partial<Names>): TestTenant {
+    return new TestTenant(this.ledger, { ...this, ...names });
+  }
 
-/** Makes a destination of the organization, by default a webhook that is told everything. */
-export async function listen(
-  ledger: Ledger,
-  { organizationId }: Pick<TestTenant, 'organizationId'>,
-  parts: Partial<NewDestination> = {},
-) {
-  const destination: NewDestination = {
-    ...{ organizationId, name: 'ops', kind: 'webhook', url: 'https://ops.example.com/hook' },
-    ...{ to: null, events: null, apps: null, enabled: true },
-    ...parts,
-  };
-  return expectValue(await ledger.createDestination(destination, SEAL, OPERATOR));
-}
+  /**
+   * Publishes on stable, as the publisher, a release that names nothing but its version; `parts` and `call`
+   * replace what differs. Returns the outcome.
+   */
+  publish(
+    version: string,
+    parts: Partial<NewRelease> = {},
+    call: Partial<Parameters<Ledger['publishRelease']>[0]> = {},
+  ): ReturnType<Ledger['publishRelease']> {
+    const input: NewRelease = {
+      ...{ app: this.app, channel: 'stable', version, canonicalVersion: version, notes: '' },
+      ...{ status: 'published', rolloutPct: undefined, targets: null, artifacts: [] },
+      ...parts,
+    };
+    const scope = this.organizationId;
+    return this.ledger.publishRelease({ scope, input, actor: PUBLISHER, ...call });
+  }
 
-/** Asks for a release to be published, as the publisher unless told otherwise; returns the outcome. */
-export function askToPublish(
-  ledger: Ledger,
-  tenant: TestTenant,
-  version: string,
-  parts: Partial<NewRelease> = {},
-  call: Partial<Parameters<Ledger['publishRelease']>[0]> = {},
-) {
-  const input = newRelease(tenant, version, parts);
-  return ledger.publishRelease({
-    ...{ scope: tenant.organizationId, input, actor: PUBLISHER },
-    ...call,
-  });
-}
+  /** Publishes a version as `publish` does; throws if it is not accepted. */
+  async release(...call: Parameters<TestTenant['publish']>): Promise<Changed<Release>> {
+    return expectValue(await this.publish(...call));
+  }
 
-export async function publish(...call: Parameters<typeof askToPublish>): Promise<Changed<Release>> {
-  return expectValue(await askToPublish(...call));
-}
+  /** Makes a serving-control call on stable as the service makes it; returns the outcome. */
+  control(
+    version: string,
+    change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
+  ): ReturnType<Ledger['controlServing']> {
+    const name = { app: this.app, channel: 'stable', canonicalVersion: version };
+    const transition =
+      typeof change === 'function'
+        ? change
+        : (serving: Serving) => applyServingChange(serving, change);
+    const [scope, input] = [this.organizationId, { ...name, transition }];
+    return this.ledger.controlServing({ scope, input, actor: PUBLISHER });
+  }
 
-/** Makes a serving-control call as the service makes it. */
-export function serve(
-  ledger: Ledger,
-  tenant: TestTenant,
-  version: string,
-  change: ServingChange | ((serving: Serving) => ReturnType<typeof applyServingChange>),
-): ReturnType<typeof ledger.controlServing> {
-  const name = { app: tenant.app, channel: 'stable', canonicalVersion: version };
-  const transition =
-    typeof change === 'function'
-      ? change
-      : (serving: Serving) => applyServingChange(serving, change);
-  return ledger.controlServing({
-    scope: tenant.organizationId,
-    input: { ...name, transition },
-    actor: PUBLISHER,
-  });
-}
+  /** Makes a serving-control call as `control` does; throws if it is not accepted. */
+  async serve(...call: Parameters<TestTenant['control']>) {
+    return expectValue(await this.control(...call));
+  }
 
-/** Changes the settings of a channel as the operator. */
-export async function setChannel(
-  ledger: Ledger,
-  { app }: Pick<TestTenant, 'app'>,
-  change: ChannelChange,
-  channel = 'stable',
-) {
-  const input = { app, channel, change };
-  return expectValue(await ledger.updateChannel({ input, actor: OPERATOR }));
-}
+  /** Withdraws a version as the publisher; throws if that is not accepted. */
+  async withdraw(canonicalVersion: string, channel = 'stable'): Promise<void> {
+    const [scope, input] = [this.organizationId, { app: this.app, channel, canonicalVersion }];
+    expectValue(await this.ledger.withdrawRelease({ scope, input, actor: PUBLISHER }));
+  }
 
-/** Withdraws a version as the publisher. */
-export async function withdraw(
-  ledger: Ledger,
-  { organizationId: scope, app }: TestTenant,
-  canonicalVersion: string,
-  channel = 'stable',
-): Promise<void> {
-  const input = { app, channel, canonicalVersion };
-  expectValue(await ledger.withdrawRelease({ scope, input, actor: PUBLISHER }));
-}
+  /** Changes a channel, by default stable, as the operator; throws if that is not accepted. */
+  async setChannel(change: ChannelChange, channel = 'stable') {
+    const input = { app: this.app, channel, change };
+    return expectValue(await this.ledger.updateChannel({ input, actor: OPERATOR }));
+  }
 
-/** Returns the entries of a tenant's audit, newest first. */
-export async function readAudit(ledger: Ledger, { organizationId }: TestTenant) {
-  return expectValue(await ledger.listAudit(organizationId, { limit: 100 })).entries;
-}
+  /** Makes a key of the organization; returns it as an actor. */
+  async key(expiresAt?: string) {
+    const { organizationId } = this;
+    const [name, prefix] = ['ci', unique('key')];
+    const key = { organizationId, name, prefix, secretHash: 'hash', expiresAt };
+    const { id } = expectValue(await this.ledger.createKey(key, OPERATOR));
+    return { kind: 'key', id, name, organizationId } as const;
+  }
 
-export async function readStable(ledger: Ledger, tenant: TestTenant): Promise<ServingSnapshot> {
-  const snapshot = await ledger.readSnapshot(tenant.app, 'stable');
-  if (typeof snapshot === 'string') throw new Error(snapshot);
-  return snapshot;
+  /** Enables GitHub's webhook of the app; returns the actor of its deliveries. */
+  async integration() {
+    const { appId } = this;
+    const webhook = { provider: 'github', sealedSecret: unique('v1') } as const;
+    expectValue(await this.ledger.enableWebhook(appId, webhook, OPERATOR));
+    const { enabledAt = '' } = (await this.ledger.findEnabledWebhook(appId, 'github')) ?? {};
+    return { kind: 'integration', provider: 'github', appId, enabledAt } as const;
+  }
+
+  /** Makes a destination of the organization, by default a webhook that is told everything. */
+  async listen(parts: Partial<NewDestination> = {}) {
+    const destination: NewDestination = {
+      ...{ organizationId: this.organizationId, name: 'ops', kind: 'webhook' },
+      ...{ url: 'https://ops.example.com/hook', to: null, events: null, apps: null, enabled: true },
+      ...parts,
+    };
+    return expectValue(await this.ledger.createDestination(destination, SEAL, OPERATOR));
+  }
+
+  /** Returns the organization's entries of the audit, newest first. */
+  async audit() {
+    return expectValue(await this.ledger.listAudit(this.organizationId, { limit: 100 })).entries;
+  }
+
+  /** Returns what is served of stable. */
+  async stable(): Promise<ServingSnapshot> {
+    const snapshot = await this.ledger.readSnapshot(this.app, 'stable');
+    if (typeof snapshot === 'string') throw new Error(snapshot);
+    return snapshot;
+  }
+
+  /** Returns a device of the app with its history; throws if it is not on record. */
+  async device(deviceId: string) {
+    return expectValue(await this.ledger.readDevice(this.app, deviceId));
+  }
+
+  /** Returns the ids of the app's devices, in the order of the list. */
+  async deviceIds(): Promise<string[]> {
+    const { devices } = expectValue(await this.ledger.listDevices(this.app, { limit: 1000 }));
+    return devices.map(({ deviceId }) => deviceId);
+  }
 }
 
 /** Returns the value; throws an error that shows the refusal. */

@@ -11,16 +11,7 @@ import {
 import type { Role } from '../../../src/contract/resource.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import { checkIn, iso } from './fleet-fixture.ts';
-import {
-  askToPublish,
-  createTenant,
-  expectValue,
-  integrationOf,
-  keyOf,
-  OPERATOR,
-  readStable,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import { actorOf, join, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -32,11 +23,10 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     tenant = await createTenant(ledger);
   });
 
-  const publish = (actor: Actor, version: string) =>
-    askToPublish(ledger, tenant, version, {}, { actor });
+  const publish = (actor: Actor, version: string) => tenant.publish(version, {}, { actor });
 
   test('a key writes until its end, and nothing from then on', async () => {
-    const actor = await keyOf(ledger, tenant, iso(Date.now() + 3_600_000));
+    const actor = await tenant.key(iso(Date.now() + 3_600_000));
     const [{ prefix } = { prefix: '' }] = await ledger.listKeys(tenant.organizationId);
     expectValue(await publish(actor, '1.0.0'));
     expect(await ledger.findKey(prefix)).toMatchObject({ isOver: false });
@@ -47,9 +37,9 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a key that lacks the right writes nothing, and learns first what is unknown', async () => {
-    const actor = { ...(await keyOf(ledger, tenant)), lacks: 'publish' } as const;
+    const actor = { ...(await tenant.key()), lacks: 'publish' } as const;
     expect(await publish(actor, '1.0.0')).toMatchObject({ failure: 'keyMayNot' });
-    const unknown = await askToPublish(ledger, tenant, '1.0.0', { app: 'nobody' }, { actor });
+    const unknown = await tenant.publish('1.0.0', { app: 'nobody' }, { actor });
     expect(unknown).toEqual(fail('unknownApp'));
     expectValue(await publish({ ...actor, lacks: undefined }, '1.0.0'));
     // Already there: a conflict is told only to whom might have published.
@@ -79,17 +69,17 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     expect(await publish(actor, '1.0.0')).toEqual(refusal);
     expect(await ledger.recordReport([checkIn(tenant, 'after')], actor)).toEqual(refusal);
     expect(await ledger.findLostRight(actor)).toEqual(refusal);
-    expect((await readStable(ledger, tenant)).releases).toHaveLength(1);
-    expect((await readStable(ledger, tenant)).revision).toBe(2);
+    expect((await tenant.stable()).releases).toHaveLength(1);
+    expect((await tenant.stable()).revision).toBe(2);
     const { devices } = expectValue(await ledger.listDevices(tenant.appId, { limit: 10 }));
     expect(devices.map(({ deviceId }) => deviceId)).toEqual(['before']);
   }
 
   test('a key that is revoked, or of another organization, writes nothing', async () => {
-    const actor = await keyOf(ledger, tenant);
+    const actor = await tenant.key();
     await expectLost(actor, () => ledger.revokeKey(actor.id, OPERATOR), 'unauthorized');
     const { organizationId } = await createTenant(ledger);
-    const other = { ...(await keyOf(ledger, tenant)), organizationId };
+    const other = { ...(await tenant.key()), organizationId };
     expect(await publish(other, '3.0.0')).toEqual(fail('unauthorized'));
   });
 
@@ -115,7 +105,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a webhook that is off, or has another secret, writes nothing', async () => {
-    const integration = () => integrationOf(ledger, tenant);
+    const integration = () => tenant.integration();
     const actor = await integration();
     const disable = () => ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
     await expectLost(actor, disable, 'unknownApp');
@@ -138,7 +128,7 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
   });
 
   test('a key that publishes all the time writes nothing after its revocation was answered', async () => {
-    const actor = await keyOf(ledger, tenant);
+    const actor = await tenant.key();
     let isRevoked = false;
     let afterwards = 0;
     const publishing = Array.from({ length: 4 }, async (_, lane) => {
@@ -153,10 +143,10 @@ export function describeLostRights({ database, ledger }: LedgerUnderTest): void 
     await publish(actor, '9.0.0');
     expectValue(await ledger.revokeKey(actor.id, OPERATOR));
     isRevoked = true;
-    const { releases } = await readStable(ledger, tenant);
+    const { releases } = await tenant.stable();
     expect(await Promise.all(publishing)).toEqual(Array(4).fill(fail('unauthorized')));
     expect(afterwards).toBe(0);
-    expect((await readStable(ledger, tenant)).releases).toHaveLength(releases.length);
+    expect((await tenant.stable()).releases).toHaveLength(releases.length);
   });
 
   test('owners who change and remove one another at once never wait for each other for ever', async () => {

@@ -11,15 +11,9 @@ import { definition } from '../../domain/rollout/plan-fixture.ts';
 import {
   createTenant,
   expectValue,
-  keyOf,
-  listen,
-  newRelease,
   OPERATOR,
   PUBLISHER,
-  publish,
-  readAudit,
   SEAL,
-  serve,
   UNKNOWN_NAMES,
   unique,
 } from './ledger-fixture.ts';
@@ -55,7 +49,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     const { organizationId } = tenant;
     const place: Place = { tenant, id: '', scope: organizationId, name: nameOf(tenant) };
     const by = { scope: organizationId, actor: PUBLISHER };
-    return { tenant, organizationId, destination: await listen(ledger, tenant), by, place };
+    return { tenant, organizationId, destination: await tenant.listen(), by, place };
   }
 
   test('a stop of very many releases is one event, and so is its end (§30.1)', async () => {
@@ -79,7 +73,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       { type: 'release.paused', data: { ...place, ...facts, reason: 'It burns' } },
       { type: 'release.resumed', data: { ...place, ...facts, reason: null } },
     ]);
-    expect(await readAudit(ledger, tenant)).toHaveLength(100);
+    expect(await tenant.audit()).toHaveLength(100);
   });
 
   test('destinations that are added at once are no more than there may be (§30.4)', async () => {
@@ -116,19 +110,19 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   test('what becomes of releases is told once, by every call that does it, with where, what, who and why (§30.1, §30.2)', async () => {
     const { tenant, destination, by } = await furnish(['stable', 'beta']);
     const { app } = tenant;
-    await publish(ledger, tenant, '1.0.0', { ...PAUSED, rolloutPct: 5 });
-    await serve(ledger, tenant, '1.0.0', { ...LIVE, rollout: 10 });
+    await tenant.release('1.0.0', { ...PAUSED, rolloutPct: 5 });
+    await tenant.serve('1.0.0', { ...LIVE, rollout: 10 });
     const transition = (serving: object) => ({ ...serving, rolloutPct: 20 }) as never;
     const raise = { input: { ...nameOf(tenant), transition }, reason: 'all is well' };
     await ledger.controlServing({ ...by, ...raise });
-    await serve(ledger, tenant, '1.0.0', { rollout: 15 });
-    for (const change of [PAUSED, PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
+    await tenant.serve('1.0.0', { rollout: 15 });
+    for (const change of [PAUSED, PAUSED, LIVE]) await tenant.serve('1.0.0', change);
     const stop = await ledger.stopReleases({ ...by, input: { app, channel: undefined } });
     await ledger.resumeStop({ ...by, input: { stop: expectValue(stop).value.id } });
     const serving = { status: 'published', rolloutPct: 10, targets: null } as const;
     const place = { app, from: 'stable', to: 'beta', canonicalVersion: '1.0.0' };
     expectValue(await ledger.promoteRelease({ ...by, input: { ...place, ...serving } }));
-    expectValue(await ledger.withdrawRelease({ ...by, input: nameOf(tenant) }));
+    await tenant.withdraw('1.0.0');
     const told = await toldTo(destination);
     expect(told.map(({ type }) => type)).toEqual([
       ...['release.published', 'release.raised', 'release.paused', 'release.resumed'],
@@ -150,7 +144,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test("from its start to its end, and a person's pause and what it holds (§30.1)", async () => {
       const { tenant, destination, place } = await furnish();
-      await publish(ledger, tenant, '1.0.0', { rolloutPct: 0 });
+      await tenant.release('1.0.0', { rolloutPct: 0 });
       expectValue(await create(place, '10:60 20:0'));
       const id = await driven(place);
       for (let step = 0; step < 2; step++) {
@@ -159,7 +153,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       }
       expectValue(await create(place, '50:60'));
       await driven(place);
-      for (const change of [PAUSED, LIVE]) await serve(ledger, tenant, '1.0.0', change);
+      for (const change of [PAUSED, LIVE]) await tenant.serve('1.0.0', change);
       for (const action of ['resume', 'hold', 'cancel'] as const) {
         expectValue(await steer(place, action, 'because'));
       }
@@ -181,7 +175,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { tenant, destination, place } = await furnish();
       const guards = { ...USUAL_GUARDS, failedPercent: 1 };
       const plan = definition('10:60 100:0', { guards, patienceMinutes: 10 });
-      await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan });
+      await tenant.release('1.0.0', { rolloutPct: 0, plan });
       for (const minutes of [0, 61, 0, 11]) {
         await pass(minutes);
         await driven(place);
@@ -195,10 +189,10 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a plan begins and ends with its release (§30.1)', async () => {
       const { tenant, destination, place } = await furnish();
-      await publish(ledger, tenant, '1.0.0', { ...PAUSED, plan: definition('10:60') });
-      await serve(ledger, tenant, '1.0.0', LIVE);
+      await tenant.release('1.0.0', { ...PAUSED, plan: definition('10:60') });
+      await tenant.serve('1.0.0', LIVE);
       await driven(place);
-      await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' });
+      await tenant.serve('1.0.0', { status: 'rolled_back' });
       expect(await typesTo(destination)).toEqual([
         ...['release.published', 'plan.started', 'plan.step', 'release.rolled_back'],
         'plan.cancelled',
@@ -252,11 +246,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a destination that is turned off is told to the others, and gets nothing later (§30.6)', async () => {
       const { tenant, destination } = await furnish();
-      const other = await listen(ledger, tenant, { name: 'other' });
-      await publish(ledger, tenant, '1.0.0');
+      const other = await tenant.listen({ name: 'other' });
+      await tenant.release('1.0.0');
       expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(true);
       expect(await ledger.disableDestination(destination.id, 'Answered 410')).toBe(false);
-      await publish(ledger, tenant, '2.0.0');
+      await tenant.release('2.0.0');
       expect(await typesTo(other)).toEqual([
         ...['release.published', 'destination.disabled', 'release.published'],
       ]);
@@ -276,15 +270,14 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     });
 
     test('a refusal and a dry run tell nothing (§30.3)', async () => {
-      const { tenant, organizationId, destination, by } = await furnish();
-      await publish(ledger, tenant, '1.0.0');
-      const again = await ledger.publishRelease({ ...by, input: newRelease(tenant, '1.0.0') });
+      const { tenant, organizationId, destination } = await furnish();
+      await tenant.release('1.0.0');
+      const again = await tenant.publish('1.0.0');
       expect(again).toMatchObject({ failure: 'versionExists' });
-      const input = newRelease(tenant, '2.0.0');
       const revoked = { kind: 'key', id: 'key_none', name: 'none', organizationId } as const;
-      const refused = await ledger.publishRelease({ ...by, input, actor: revoked });
+      const refused = await tenant.publish('2.0.0', {}, { actor: revoked });
       expect(refused).toMatchObject({ failure: 'unauthorized' });
-      expectValue(await ledger.publishRelease({ ...by, input, mode: 'try' }));
+      await tenant.release('2.0.0', {}, { mode: 'try' });
       expect(await typesTo(destination)).toEqual(['release.published']);
       const kept = 'SELECT FROM notification_events WHERE organization_id = $1';
       expect(await database.query(kept, [organizationId])).toHaveLength(1);
@@ -296,17 +289,17 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a destination gets the events and apps that it asks for, of its organization (§30.5)', async () => {
       const { tenant, destination: all } = await furnish();
-      const stranger = await listen(ledger, await createTenant(ledger));
+      const stranger = await (await createTenant(ledger)).listen();
       const app = { ...tenant, ref: unique('second'), name: 'Second', channels: ['stable'] };
       const second = expectValue(await ledger.createApp(app, OPERATOR)).value;
-      const releases = await listen(ledger, tenant, asks(['release.*']));
-      const pauses = await listen(ledger, tenant, asks(['release.paused', 'key.created']));
-      const other = await listen(ledger, tenant, { apps: [second.ref] });
-      const off = await listen(ledger, tenant, { enabled: false });
-      await publish(ledger, tenant, '1.0.0');
-      await publish(ledger, { ...tenant, app: second.ref }, '1.0.0');
-      await serve(ledger, tenant, '1.0.0', { status: 'paused' });
-      await keyOf(ledger, tenant);
+      const releases = await tenant.listen(asks(['release.*']));
+      const pauses = await tenant.listen(asks(['release.paused', 'key.created']));
+      const other = await tenant.listen({ apps: [second.ref] });
+      const off = await tenant.listen({ enabled: false });
+      await tenant.release('1.0.0');
+      await tenant.with({ app: second.ref }).release('1.0.0');
+      await tenant.serve('1.0.0', { status: 'paused' });
+      await tenant.key();
       const published = 'release.published';
       expect(await typesTo(all)).toEqual([
         ...[published, published, 'release.paused', 'key.created'],
@@ -323,10 +316,10 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       const { organizationId } = tenant;
       const { id: member, email } = await join(ledger, tenant, 'viewer');
       const mail = { kind: 'mail', url: null, to: email } as const;
-      const stranger = listen(ledger, tenant, { ...mail, to: `${unique('x')}@example.com` });
+      const stranger = tenant.listen({ ...mail, to: `${unique('x')}@example.com` });
       await expect(stranger).rejects.toThrow('to: Must be the address of a member');
-      const { id } = await listen(ledger, tenant, mail);
-      await publish(ledger, tenant, '1.0.0');
+      const { id } = await tenant.listen(mail);
+      await tenant.release('1.0.0');
       const places = { held: [], promptFree: 1_000_000, slowFree: 1_000_000 };
       const terms = { leaseMs: 60_000, consoleUrl: 'https://updates.example.com' };
       const isLeased = async (holder: string) =>
@@ -339,7 +332,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       expect(due).toMatchObject({ to: email });
       const { count: waiting } = await ledger.countWaitingMessages();
       expectValue(await ledger.changeMember(organizationId, member, undefined, OPERATOR));
-      await publish(ledger, tenant, '2.0.0');
+      await tenant.release('2.0.0');
       expect(await typesTo({ id })).toEqual(['release.published']);
       expect(await ledger.nextDelivery(id, holder, terms)).toBeUndefined();
       await ledger.releaseDestination(id, holder);
@@ -363,7 +356,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
       expect(await ledger.removeDestination(id, OPERATOR)).toEqual({ id });
       expect(await ledger.removeDestination(id, OPERATOR)).toEqual(fail('unknownDestination'));
       expect(await ledger.findDestination(id)).toBeUndefined();
-      const entries = (await readAudit(ledger, tenant)).filter(({ subject }) => subject === id);
+      const entries = (await tenant.audit()).filter(({ subject }) => subject === id);
       expect(entries.map(({ action }) => action)).toEqual([
         ...['destination.remove', 'destination.update', 'destination.create'],
       ]);
@@ -392,7 +385,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('a test goes to one destination, whatever it asks for; a message is sent again (§30.8)', async () => {
       const { tenant, destination: other } = await furnish();
-      const { id } = await listen(ledger, tenant, { events: ['plan.*'], name: 'plans' });
+      const { id } = await tenant.listen({ events: ['plan.*'], name: 'plans' });
       const sent = expectValue(await ledger.testDestination(id, OPERATOR));
       expect(sent).toMatchObject({ type: 'test', state: 'waiting', tries: [] });
       expect(await typesTo(other)).toEqual([]);
@@ -410,7 +403,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
 
     test('deliveries are listed in pages, the newest first, for seven days (§30.8)', async () => {
       const { tenant, destination } = await furnish();
-      for (const version of ['1.0.0', '2.0.0', '3.0.0']) await publish(ledger, tenant, version);
+      for (const version of ['1.0.0', '2.0.0', '3.0.0']) await tenant.release(version);
       const [old] = await toldTo(destination);
       const first = await ledger.listDeliveries(destination.id, undefined, 2);
       expect(first.deliveries).toHaveLength(2);
@@ -437,7 +430,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
           expect(await refused).toEqual(unknown);
         }
         expect(await ledger.disableDestination(name, 'why')).toBe(false);
-        await expect(listen(ledger, tenant, { apps: [name] })).rejects.toThrow('unknownApp');
+        await expect(tenant.listen({ apps: [name] })).rejects.toThrow('unknownApp');
       }
     });
   });
@@ -462,7 +455,7 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
     const ROUNDS = 60;
     try {
       for (let round = 0; round < ROUNDS; round++) {
-        await Promise.all([keyOf(ledger, tenant), keyOf(ledger, tenant)]);
+        await Promise.all([tenant.key(), tenant.key()]);
       }
     } finally {
       isOver = true;
@@ -480,12 +473,11 @@ export function describeNotifications({ database, ledger }: LedgerUnderTest): vo
   });
 
   test('a key that is revoked while it publishes deadlocks with nothing (§30.3)', async () => {
-    const { tenant, destination, by } = await furnish();
+    const { tenant, destination } = await furnish();
     for (let round = 0; round < 10; round++) {
-      const actor = await keyOf(ledger, tenant);
-      const input = newRelease(tenant, `1.0.${round}`);
+      const actor = await tenant.key();
       const [published, revoked] = await Promise.all([
-        ledger.publishRelease({ ...by, input, actor }),
+        tenant.publish(`1.0.${round}`, {}, { actor }),
         ledger.revokeKey(actor.id, OPERATOR),
       ]);
       expectValue(revoked);

@@ -5,7 +5,7 @@ import type { MistakenId } from '../../../src/contract/ref.ts';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { checkIn, iso, START } from './fleet-fixture.ts';
-import { createTenant, publish, serve, type TestTenant } from './ledger-fixture.ts';
+import { createTenant, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ARTIFACT = { platform: 'linux', url: 'https://dl.example.com/a' };
@@ -14,9 +14,9 @@ export function describeOverview({ database, ledger }: LedgerUnderTest): void {
   test('channels come with their devices, those on the newest release, and the next step of its plan', async () => {
     const tenant = await createTenant(ledger, ['stable', 'beta']);
     const artifacts = [ARTIFACT];
-    await publish(ledger, tenant, '1.0.0', { artifacts });
+    await tenant.release('1.0.0', { artifacts });
     const plan = definition('10:60 50:60');
-    await publish(ledger, tenant, 'v1.1.0', {
+    await tenant.release('v1.1.0', {
       ...{ canonicalVersion: '1.1.0', rolloutPct: 0, plan, artifacts },
     });
     await ledger.recordCheckIns([
@@ -42,7 +42,7 @@ export function describeOverview({ database, ledger }: LedgerUnderTest): void {
   test('of plans, those that wait for a guard, are held or tripped', async () => {
     const tenant = await createTenant(ledger);
     const plan = definition('10:60', { guards: USUAL_GUARDS });
-    await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, plan, artifacts: [ARTIFACT] });
+    await tenant.release('1.0.0', { rolloutPct: 0, plan, artifacts: [ARTIFACT] });
     const since = iso(START);
     const NONE = { waitingFor: null, reason: null, tripped: [] };
     const place = { app: tenant.app, channel: 'stable', version: '1.0.0' };
@@ -72,14 +72,14 @@ export function describeOverview({ database, ledger }: LedgerUnderTest): void {
 
   test('releases that nobody can install, landed paused or were called back need a person', async () => {
     const tenant = await createTenant(ledger);
-    await publish(ledger, tenant, '1.0.0', { artifacts: [ARTIFACT] });
-    await publish(ledger, tenant, '1.1.0', { status: 'paused' });
+    await tenant.release('1.0.0', { artifacts: [ARTIFACT] });
+    await tenant.release('1.1.0', { status: 'paused' });
     await database.query(`UPDATE releases SET hold = 'by-hand' WHERE version = '1.1.0'`);
-    await publish(ledger, tenant, '1.2.0', { artifacts: [ARTIFACT] });
-    await serve(ledger, tenant, '1.2.0', { status: 'paused' });
+    await tenant.release('1.2.0', { artifacts: [ARTIFACT] });
+    await tenant.serve('1.2.0', { status: 'paused' });
     expect(await kindsOf(tenant)).toEqual([['landed', '1.1.0']]);
     await database.query(`UPDATE releases SET called_back = true WHERE version = '1.2.0'`);
-    await publish(ledger, tenant, '1.3.0', { artifacts: [{ platform: 'linux' }] });
+    await tenant.release('1.3.0', { artifacts: [{ platform: 'linux' }] });
     expect(await kindsOf(tenant)).toEqual([
       ...[
         ['uninstallable', '1.3.0'],
@@ -89,7 +89,7 @@ export function describeOverview({ database, ledger }: LedgerUnderTest): void {
     ]);
     const { items } = await ledger.readAttention(tenant.organizationId);
     for (const { since } of items) expect(Date.parse(since ?? '')).toBeGreaterThan(START);
-    await publish(ledger, tenant, '1.4.0', { artifacts: [ARTIFACT] });
+    await tenant.release('1.4.0', { artifacts: [ARTIFACT] });
     expect((await kindsOf(tenant)).map(([kind]) => kind)).not.toContain('uninstallable');
   });
 

@@ -6,14 +6,7 @@ import { fail, isFailure } from '../../../src/contract/failure.ts';
 import type { Role } from '../../../src/contract/resource.ts';
 import type { NeededRole } from '../../../src/store/ledger-terms.ts';
 import { iso, START } from './fleet-fixture.ts';
-import {
-  askToPublish,
-  createTenant,
-  expectValue,
-  OPERATOR,
-  type TestTenant,
-  unique,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant, unique } from './ledger-fixture.ts';
 import { actorOf, join, LATER, NOW, newSession, open } from './people-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -130,7 +123,7 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
       expectValue(await ledger.addPasskey(newPasskey(), challenge(), owner.actor));
       const needs: NeededRole = { organizationId, role: 'publisher', unknown: 'unknownApp' };
       const actor = { ...weak.actor, needs };
-      const publish = (version: string) => askToPublish(ledger, tenant, version, {}, { actor });
+      const publish = (version: string) => tenant.publish(version, {}, { actor });
       const demand = { requireSecondFactor: true };
       const [asked, written] = await Promise.all([
         ledger.updateOrganization(organizationId, demand, { ...owner.actor, needs }),
@@ -143,8 +136,9 @@ export function describePasskeys({ ledger }: LedgerUnderTest): void {
   });
 
   test('rights are read with the demand: weak sessions have none, the operator has all', async () => {
-    const { organizationId, app } = await createTenant(ledger);
-    const { account } = await joined({ organizationId, app, appId: '' });
+    const tenant = await createTenant(ledger);
+    const { organizationId, app } = tenant;
+    const { account } = await joined(tenant);
     const target = { type: 'organization', id: organizationId } as const;
     expectValue(
       await ledger.updateOrganization(organizationId, { requireSecondFactor: true }, OPERATOR),

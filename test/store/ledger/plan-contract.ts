@@ -4,14 +4,7 @@
 import { describe, expect, test } from 'vitest';
 import { USUAL_GUARDS } from '../../../src/domain/rollout/judge-health.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  OPERATOR,
-  PUBLISHER,
-  readAudit,
-  serve,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, PUBLISHER } from './ledger-fixture.ts';
 import { CAUGHT_UP, type Place, planHands } from './plan-hands.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -24,7 +17,7 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     });
 
     async function auditOf({ tenant }: Place) {
-      return [...(await readAudit(ledger, tenant))].reverse();
+      return [...(await tenant.audit())].reverse();
     }
 
     test('a plan is stored with its audit entry and read as it was made (§27.1)', async () => {
@@ -119,9 +112,9 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
 
       const place = await planned('10:60', {}, { status: 'paused', rolloutPct: 100 });
       expect([place.plan.status, await take(place)]).toEqual(['scheduled', []]);
-      await serve(ledger, place.tenant, '1.0.0', { rollout: 70 });
-      const served = await serve(ledger, place.tenant, '1.0.0', { status: 'published' });
-      expect(expectValue(served).value.rolloutPct).toBe(0);
+      await place.tenant.serve('1.0.0', { rollout: 70 });
+      const served = await place.tenant.serve('1.0.0', { status: 'published' });
+      expect(served.value.rolloutPct).toBe(0);
       expect(await take(place)).toHaveLength(1);
       expect((await drive(place)).step).toBe(0);
     });
@@ -129,25 +122,24 @@ export function describePlans({ database, ledger }: LedgerUnderTest): void {
     test('pausing by somebody holds the plan in the same transaction (§27.3)', async () => {
       const place = await planned('10:60 50:60');
       await drive(place);
-      expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'paused' }));
+      await place.tenant.serve('1.0.0', { status: 'paused' });
       expect((await read(place)).plan).toMatchObject({
         ...{ status: 'held', reason: 'The release was paused', nextAt: null },
       });
       expect(await steer(place, 'resume')).toMatchObject({ failure: 'planRefused' });
-      expectValue(await serve(ledger, place.tenant, '1.0.0', { status: 'published' }));
+      await place.tenant.serve('1.0.0', { status: 'published' });
       expect((await read(place)).plan.status).toBe('held');
       expect(expectValue(await steer(place, 'resume')).value.status).toBe('running');
     });
 
     test('rolling the release back, or withdrawing it, cancels the plan (§27.3)', async () => {
       const back = await planned('10:60 50:60');
-      expectValue(await serve(ledger, back.tenant, '1.0.0', { status: 'rolled_back' }));
+      await back.tenant.serve('1.0.0', { status: 'rolled_back' });
       expect((await read(back)).plan.status).toBe('cancelled');
       expect(await create(back, '20:60')).toMatchObject({ failure: 'planRefused' });
 
       const gone = await planned('10:60', {}, { status: 'paused' });
-      const { scope, name } = gone;
-      expectValue(await ledger.withdrawRelease({ scope, input: name, actor: PUBLISHER }));
+      await gone.tenant.withdraw('1.0.0');
       const stored = 'SELECT status FROM rollout_plans WHERE id = $1';
       expect(await database.query(stored, [gone.plan.id])).toEqual([{ status: 'cancelled' }]);
       expect((await auditOf(gone)).map(({ action }) => action).slice(-2)).toEqual([

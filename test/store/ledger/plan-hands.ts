@@ -7,13 +7,7 @@ import type { Ledger } from '../../../src/store/ledger.ts';
 import type { Actor, NewRelease } from '../../../src/store/ledger-terms.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
 import { MINUTE_MS } from './fleet-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  PUBLISHER,
-  publish,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, PUBLISHER, type TestTenant } from './ledger-fixture.ts';
 
 /** A release on a channel of its own. */
 export type Place = {
@@ -36,7 +30,7 @@ export function planHands({ ledger, database }: { ledger: Ledger; database: Data
   /** Publishes 1.0.0, at 0 % unless the parts say otherwise. */
   async function published(parts: Partial<NewRelease> = {}): Promise<Place> {
     const tenant = await createTenant(ledger);
-    const { value } = await publish(ledger, tenant, '1.0.0', { rolloutPct: 0, ...parts });
+    const { value } = await tenant.release('1.0.0', { rolloutPct: 0, ...parts });
     return { tenant, id: value.id, name: nameOf(tenant), scope: tenant.organizationId };
   }
 

@@ -3,19 +3,7 @@
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
 import type { Artifact, Targeting } from '../../../src/contract/resource.ts';
-import {
-  askToPublish,
-  createTenant,
-  ISO,
-  newRelease,
-  PUBLISHER,
-  publish,
-  readAudit,
-  readStable,
-  setChannel,
-  tenantOfEach,
-  UNKNOWN_NAMES,
-} from './ledger-fixture.ts';
+import { createTenant, ISO, tenantOfEach, UNKNOWN_NAMES } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ARTIFACTS: readonly Artifact[] = [
@@ -36,7 +24,7 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
   test('a release comes back whole, with exactly the fields that it was given', async () => {
     const content = { version: 'v1.2', notes: '# Notes\n\u{1F680} "quoted"', artifacts: ARTIFACTS };
     const parts = { ...content, app: tenant.appId };
-    const { value, changed } = await publish(ledger, tenant, '1.2.0', parts);
+    const { value, changed } = await tenant.release('1.2.0', parts);
     const { id, createdAt } = value;
     const shown = { id, ...content, status: 'published', rolloutPct: 100, createdAt };
     expect(value).toEqual({ ...shown, app: tenant.app, channel: 'stable' });
@@ -48,7 +36,7 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(600_000);
     expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 2 }]);
     const edition = expect.stringMatching(/^[0-9a-f]{24}$/);
-    expect(await readStable(ledger, tenant)).toEqual({
+    expect(await tenant.stable()).toEqual({
       ...{ appId: tenant.appId, appRef: tenant.app, channelId: changed[0]?.channelId },
       ...{ channel: 'stable', epoch: 0, revision: 2, updateMode: 'optional', follows: null },
       ...{ minimumSupportedVersion: null, requireSignature: false },
@@ -57,52 +45,47 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
   });
 
   test("the channel's default rollout counts unless the release names its own", async () => {
-    await setChannel(ledger, tenant, { defaultRollout: 5 });
-    expect((await publish(ledger, tenant, '1.0.0')).value.rolloutPct).toBe(5);
+    await tenant.setChannel({ defaultRollout: 5 });
+    expect((await tenant.release('1.0.0')).value.rolloutPct).toBe(5);
     const targets: Targeting = {
       matchLabels: { zone: ['b', 'a'], area: ['c'] },
       matchExpressions: [{ key: '$version', operator: 'VersionGte', values: ['1.0'] }],
     };
     const own = { rolloutPct: 0, status: 'paused', targets } as const;
-    const { value } = await publish(ledger, tenant, '1.1.0', own);
+    const { value } = await tenant.release('1.1.0', own);
     expect(value).toMatchObject({ rolloutPct: 0, status: 'paused' });
-    const [, release] = (await readStable(ledger, tenant)).releases;
+    const [, release] = (await tenant.stable()).releases;
     expect(JSON.stringify(release?.targets)).toBe(JSON.stringify(targets));
   });
 
   test('a canonical version is unique per channel, and a refused publish leaves nothing', async () => {
     const both = await createTenant(ledger, ['stable', 'beta']);
-    await publish(ledger, both, '1.2.0');
-    const audit = await readAudit(ledger, both);
+    await both.release('1.2.0');
+    const audit = await both.audit();
     const again = { version: 'v1.2', artifacts: [{ platform: 'x' }] };
-    expect(await askToPublish(ledger, both, '1.2.0', again)).toEqual(fail('versionExists'));
-    expect((await readStable(ledger, both)).revision).toBe(2);
+    expect(await both.publish('1.2.0', again)).toEqual(fail('versionExists'));
+    expect((await both.stable()).revision).toBe(2);
     for (const name of UNKNOWN_NAMES) {
       for (const [place, failure] of [
         [{ app: name }, 'unknownApp'],
         [{ channel: name }, 'unknownChannel'],
       ] as const) {
-        const input = newRelease(both, '1.3.0', place);
-        const by = { scope: both.organizationId, actor: PUBLISHER };
-        expect(await ledger.publishRelease({ ...by, input })).toEqual(fail(failure));
+        expect(await both.publish('1.3.0', place)).toEqual(fail(failure));
       }
     }
-    expect(await readAudit(ledger, both)).toEqual(audit);
-    await publish(ledger, both, '1.2.0', { channel: 'beta' });
+    expect(await both.audit()).toEqual(audit);
+    await both.release('1.2.0', { channel: 'beta' });
   });
 
   test('of publishes at once, one of each version lands, each with its own revision (§11.9)', async () => {
-    const by = { scope: tenant.organizationId, actor: PUBLISHER };
     const outcomes = await Promise.all(
-      Array.from({ length: 24 }, (_, index) =>
-        ledger.publishRelease({ ...by, input: newRelease(tenant, `1.${index % 8}.0`) }),
-      ),
+      Array.from({ length: 24 }, (_, index) => tenant.publish(`1.${index % 8}.0`)),
     );
     expect(outcomes.filter(isFailure)).toEqual(Array(16).fill(fail('versionExists')));
     const revisions = outcomes.flatMap((each) => (isFailure(each) ? [] : each.changed));
     const sorted = revisions.map(({ revision }) => revision).toSorted((a, b) => a - b);
     expect(sorted).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
-    const { revision, releases } = await readStable(ledger, tenant);
+    const { revision, releases } = await tenant.stable();
     expect([revision, releases.length]).toEqual([9, 8]);
   });
 }

@@ -9,7 +9,7 @@ import {
   knowsSome,
 } from '../../../src/store/ledger/database/record-database.ts';
 import { KeptReport, TestMemory } from '../../support/ledger-options.ts';
-import { createTenant, readStable } from './ledger-fixture.ts';
+import { createTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const EARLIER_NAME = 'rec_earlier';
@@ -43,7 +43,7 @@ export function describeRecords({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('it gets the name by which it is remembered, as after the restore of a dump from before', async () => {
-    const { channelId } = await readStable(ledger, await createTenant(ledger));
+    const { channelId } = await (await createTenant(ledger)).stable();
     await database.query('UPDATE ledger_epoch SET record = NULL');
     const { remembered } = new TestMemory().remember(channelId);
     expect((await admit({ remembered, sharedRecord: EARLIER_NAME })).record).toBe(EARLIER_NAME);
@@ -60,7 +60,7 @@ export function describeRecords({ database, ledger }: LedgerUnderTest): void {
   });
 
   test('it tells its channels from others, however many', async () => {
-    const { channelId } = await readStable(ledger, await createTenant(ledger));
+    const { channelId } = await (await createTenant(ledger)).stable();
     const others = Array.from({ length: 6000 }, (_, index) => ({ channelId: `chn_${index}` }));
     expect(await knowsSome(database, others)).toBe(false);
     expect(await knowsSome(database, [...others, { channelId }])).toBe(true);

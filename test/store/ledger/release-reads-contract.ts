@@ -8,10 +8,6 @@ import {
   expectValue,
   ISO,
   OPERATOR,
-  publish,
-  readAudit,
-  serve,
-  setChannel,
   tenantOfEach,
   UNKNOWN_NAMES,
 } from './ledger-fixture.ts';
@@ -33,7 +29,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     });
 
     test('revisions are read by channel; channels that do not exist are left out', async () => {
-      const { changed } = await publish(ledger, tenant, '1.0.0');
+      const { changed } = await tenant.release('1.0.0');
       const id = changed[0]?.channelId ?? '';
       expect(await ledger.readRevisions([id, ...UNKNOWN_NAMES, '{a,"b'])).toEqual({
         epoch: 0,
@@ -49,7 +45,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     test('newest first by creation, then by id; pages do not overlap', async () => {
       const statuses = ['published', 'paused', 'deprecated', 'rolled_back'] as const;
       for (let index = 0; index < 7; index++) {
-        await publish(ledger, tenant, `1.${index}.0`, {
+        await tenant.release(`1.${index}.0`, {
           status: statuses[index % 4] ?? 'published',
         });
       }
@@ -85,8 +81,8 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
         { platform: 'linux', size: 3 },
         { platform: 'darwin', arch: 'aarch64' },
       ];
-      const { value } = await publish(ledger, tenant, '1.0.0', { channel: 'beta', artifacts });
-      await publish(ledger, tenant, '1.0.0');
+      const { value } = await tenant.release('1.0.0', { channel: 'beta', artifacts });
+      await tenant.release('1.0.0');
       for (const app of [tenant.app, tenant.appId]) {
         const filter = { ...everything, app, channel: 'beta' };
         expect(await ledger.listReleases(organizationId, filter)).toEqual({
@@ -109,13 +105,13 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
     test('every change is told once, newest first, with who, what, before and after', async () => {
       const { organizationId, app } = tenant;
       await ledger.createChannel(app, 'beta', OPERATOR);
-      await setChannel(ledger, tenant, { defaultRollout: 10 }, 'beta');
+      await tenant.setChannel({ defaultRollout: 10 }, 'beta');
       const key = { organizationId, name: 'ci', prefix: `audit-${app}`, secretHash: 'h' };
       const { id } = expectValue(await ledger.createKey(key, OPERATOR));
-      await publish(ledger, tenant, '1.2.0', { artifacts: [{ platform: 'linux' }] });
-      await serve(ledger, tenant, '1.2.0', { rollout: 5, targets: NOT_MINE });
+      await tenant.release('1.2.0', { artifacts: [{ platform: 'linux' }] });
+      await tenant.serve('1.2.0', { rollout: 5, targets: NOT_MINE });
       const { revokedAt } = expectValue(await ledger.revokeKey(id, OPERATOR));
-      const entries = await readAudit(ledger, tenant);
+      const entries = await tenant.audit();
       const serving = { rolloutPct: 100, status: 'published', targets: null };
       const place = { id: expect.stringMatching(/^\d+$/), at: expect.stringMatching(ISO) };
       const by = (actor: string, ...[action, subject, before, after]: unknown[]) => ({

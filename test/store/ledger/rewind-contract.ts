@@ -11,15 +11,7 @@ import {
   LedgerBehind,
 } from '../../../src/store/ledger-terms.ts';
 import { KeptReport, TestMemory } from '../../support/ledger-options.ts';
-import {
-  createTenant,
-  newRelease,
-  OPERATOR,
-  PUBLISHER,
-  publish,
-  readStable,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, OPERATOR, PUBLISHER, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const HOST: HostRelease = {
@@ -36,8 +28,8 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
   /** Channel with a release, and what is known of it: the present state, unless `parts` say otherwise. */
   async function furnish(parts: Partial<KnownState> = {}) {
     const tenant = await createTenant(ledger);
-    const { value } = await publish(ledger, tenant, '1.0.0');
-    const { channelId, epoch, revision } = await readStable(ledger, tenant);
+    const { value } = await tenant.release('1.0.0');
+    const { channelId, epoch, revision } = await tenant.stable();
     const known = { channelId, channel: 'stable', epoch, revision, ...offering(), ...parts };
     return { tenant, channelId, releaseId: value.id, known };
   }
@@ -56,7 +48,7 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
     const paused = (was: Serving) => ({ ...was, status: 'paused' as const });
     const settings = { app, channel: 'stable', change: { defaultRollout: 5 } };
     return [
-      () => ledger.publishRelease({ ...by, input: newRelease(tenant, '2.0.0') }),
+      () => tenant.publish('2.0.0', {}, { known }),
       () => ledger.promoteRelease({ ...by, input: { ...source, ...serving } }),
       () => ledger.announceRelease(scope, { ...announced, ...files }, PUBLISHER, known),
       () => ledger.retractRelease(scope, named, deleted, PUBLISHER, known),
@@ -68,11 +60,11 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
 
   test('the epoch rises above what was seen, once for all who raise it at the same time', async () => {
     const { tenant } = await furnish();
-    const { epoch } = await readStable(ledger, tenant);
+    const { epoch } = await tenant.stable();
     const raised = await Promise.all(Array.from({ length: 8 }, () => ledger.raiseEpoch(epoch)));
     expect(raised.filter(({ isRaised }) => isRaised)).toHaveLength(1);
     expect(new Set(raised.map((each) => each.epoch))).toEqual(new Set([epoch + 1]));
-    expect(await readStable(ledger, tenant)).toMatchObject({ epoch: epoch + 1, revision: 2 });
+    expect(await tenant.stable()).toMatchObject({ epoch: epoch + 1, revision: 2 });
     expect((await ledger.readRevisions([])).epoch).toBe(epoch + 1);
     expect(await ledger.raiseEpoch(epoch - 1)).toEqual({ epoch: epoch + 1, isRaised: false });
     expect(await ledger.raiseEpoch(epoch + 5)).toEqual({ epoch: epoch + 6, isRaised: true });
@@ -107,11 +99,11 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
     expect(await ledger.restoreOffers(channelId, ids)).toBe(1);
     expect(await ledger.restoreOffers(channelId, ids)).toBe(0);
     expect(await ledger.restoreOffers(channelId, [])).toBe(0);
-    expect(await readStable(ledger, tenant)).toMatchObject({
+    expect(await tenant.stable()).toMatchObject({
       revision: 2,
       releases: [{ offered: true }],
     });
-    expect((await readStable(ledger, other.tenant)).releases[0]?.offered).toBe(false);
+    expect((await other.tenant.stable()).releases[0]?.offered).toBe(false);
   });
 
   test('a change of a channel that is known as it is, or as it was, or of another database, is accepted', async () => {
@@ -137,7 +129,7 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
         await expect(change()).rejects.toBeInstanceOf(LedgerBehind);
       }
     }
-    expect(await readStable(ledger, tenant)).toMatchObject({ revision: 2, releases: [{}] });
+    expect(await tenant.stable()).toMatchObject({ revision: 2, releases: [{}] });
     await ledger.restoreOffers(channelId, [releaseId]);
     for (const change of changesOf(tenant, offered)) await expect(change()).resolves.toBeDefined();
   });

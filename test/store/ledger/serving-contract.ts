@@ -5,12 +5,7 @@ import { fail, isFailure } from '../../../src/contract/failure.ts';
 import type { Targeting } from '../../../src/contract/resource.ts';
 import {
   createTenant,
-  expectValue,
   PUBLISHER,
-  publish,
-  readAudit,
-  readStable,
-  serve,
   type TestTenant,
   tenantOfEach,
   UNKNOWN_NAMES,
@@ -26,57 +21,57 @@ const neverAsked = () => {
 
 export function describeServing({ database, ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
-  const stateOf = async () => [await readStable(ledger, tenant), await readAudit(ledger, tenant)];
-  const revisionOf = async (of: TestTenant) => (await readStable(ledger, of)).revision;
+  const stateOf = async () => [await tenant.stable(), await tenant.audit()];
+  const revisionOf = async (of: TestTenant) => (await of.stable()).revision;
 
   describe('serving control', () => {
     test('a change is stored, bumps the revision and is answered in full', async () => {
-      await publish(ledger, tenant, '1.0.0', { version: 'v1' });
+      await tenant.release('1.0.0', { version: 'v1' });
       const change = { rollout: 30, status: 'paused', targets: NOT_MINE } as const;
-      const { value, changed } = expectValue(await serve(ledger, tenant, '1.0.0', change));
+      const { value, changed } = await tenant.serve('1.0.0', change);
       const serving = { rolloutPct: 30, status: 'paused', targets: NOT_MINE };
       expect(value).toEqual({ app: tenant.app, channel: 'stable', version: 'v1', ...serving });
       expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 3 }]);
-      const { revision, releases } = await readStable(ledger, tenant);
+      const { revision, releases } = await tenant.stable();
       expect(revision).toBe(3);
       expect(releases).toMatchObject([serving]);
-      const cleared = expectValue(await serve(ledger, tenant, '1.0.0', { targets: null }));
+      const cleared = await tenant.serve('1.0.0', { targets: null });
       expect(cleared.value.targets).toBeNull();
     });
 
     test('a transition that is refused, throws or changes nothing leaves nothing', async () => {
-      await publish(ledger, tenant, '1.0.0', { targets: NOT_MINE });
+      await tenant.release('1.0.0', { targets: NOT_MINE });
       const first = await stateOf();
-      const bug = serve(ledger, tenant, '1.0.0', () => {
+      const bug = tenant.control('1.0.0', () => {
         throw new Error('a bug');
       });
       await expect(bug).rejects.toThrow('a bug');
       expect(await stateOf()).toEqual(first);
       const same = { rollout: 100, status: 'published', targets: NOT_MINE } as const;
-      const { value, changed } = expectValue(await serve(ledger, tenant, '1.0.0', same));
+      const { value, changed } = await tenant.serve('1.0.0', same);
       expect(value).toMatchObject({ rolloutPct: 100, status: 'published' });
       expect(changed).toEqual([]);
       expect(await stateOf()).toEqual(first);
-      expectValue(await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }));
+      await tenant.serve('1.0.0', { status: 'rolled_back' });
       const before = await stateOf();
-      const refused = await serve(ledger, tenant, '1.0.0', { rollout: 1, status: 'published' });
+      const refused = await tenant.control('1.0.0', { rollout: 1, status: 'published' });
       expect(refused).toEqual(fail('rolledBack'));
       expect(await stateOf()).toEqual(before);
     });
 
     test('changes at once to one release apply one after the other, and none is lost', async () => {
-      await publish(ledger, tenant, '1.0.0', { rolloutPct: 0 });
+      await tenant.release('1.0.0', { rolloutPct: 0 });
       await Promise.all(
         Array.from({ length: 10 }, () =>
-          serve(ledger, tenant, '1.0.0', (now) => ({ ...now, rolloutPct: now.rolloutPct + 1 })),
+          tenant.control('1.0.0', (now) => ({ ...now, rolloutPct: now.rolloutPct + 1 })),
         ),
       );
-      const { revision, releases } = await readStable(ledger, tenant);
+      const { revision, releases } = await tenant.stable();
       expect([revision, releases[0]?.rolloutPct]).toEqual([12, 10]);
     });
 
     test('an unknown app, channel or release is refused before the transition is asked', async () => {
-      await publish(ledger, tenant, '1.0.0');
+      await tenant.release('1.0.0');
       const known = { app: tenant.app, channel: 'stable', canonicalVersion: '1.0.0' };
       const call = (part: object) =>
         ledger.controlServing({
@@ -93,12 +88,12 @@ export function describeServing({ database, ledger }: LedgerUnderTest): void {
   });
 
   describe('first offers', () => {
-    async function published(parts: Parameters<typeof publish>[3] = {}) {
+    async function published(parts: Parameters<TestTenant['release']>[1] = {}) {
       const own = await createTenant(ledger);
-      const { value, changed } = await publish(ledger, own, '1.0.0', parts);
+      const { value, changed } = await own.release('1.0.0', parts);
       const [releaseId, channelId] = [value.id, changed[0]?.channelId ?? ''];
       const offer = (order = at(2)) => ledger.recordFirstOffer(channelId, releaseId, order);
-      const isOffered = async () => (await readStable(ledger, own)).releases[0]?.offered;
+      const isOffered = async () => (await own.stable()).releases[0]?.offered;
       return { own, releaseId, channelId, offer, isOffered };
     }
 
@@ -136,10 +131,10 @@ export function describeServing({ database, ledger }: LedgerUnderTest): void {
 
     test('whether a release was offered is never taken from the transition', async () => {
       const { own, offer, isOffered } = await published();
-      await serve(ledger, own, '1.0.0', (now) => ({ ...now, rolloutPct: 9, offered: true }));
+      await own.serve('1.0.0', (now) => ({ ...now, rolloutPct: 9, offered: true }));
       expect(await isOffered()).toBe(false);
       await offer(at(3));
-      await serve(ledger, own, '1.0.0', (now) => ({ ...now, rolloutPct: 10, offered: false }));
+      await own.serve('1.0.0', (now) => ({ ...now, rolloutPct: 10, offered: false }));
       expect(await isOffered()).toBe(true);
     });
 
@@ -148,10 +143,10 @@ export function describeServing({ database, ledger }: LedgerUnderTest): void {
         const { own, offer } = await published({ rolloutPct: 50 });
         const [isRecorded, outcome] = await Promise.all([
           offer(),
-          serve(ledger, own, '1.0.0', { rollout: 10 }),
+          own.control('1.0.0', { rollout: 10 }),
         ]);
         expect(isRecorded).toBe(isFailure(outcome));
-        const [release] = (await readStable(ledger, own)).releases;
+        const [release] = (await own.stable()).releases;
         expect(release).toMatchObject(
           isRecorded ? { offered: true, rolloutPct: 50 } : { offered: false, rolloutPct: 10 },
         );

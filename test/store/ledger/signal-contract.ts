@@ -184,9 +184,9 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       const { tenant, release } = await furnish({ ledger, database });
       const releases = [
         release,
-        await publishAt({ ledger, database }, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
-        await publishAt({ ledger, database }, tenant, 'stable', '1.0.0-rc.1', BEGIN + 5 * HOUR_MS),
-        await publishAt({ ledger, database }, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+        await publishAt(database, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt(database, tenant, 'stable', '1.0.0-rc.1', BEGIN + 5 * HOUR_MS),
+        await publishAt(database, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
       ];
       const random = randomFrom(20_261_124);
       const model = new SignalModel(releases, { beta: 'stable' }, MINUTE_MS);
@@ -271,8 +271,8 @@ export function describeSignals({ database }: LedgerUnderTest): void {
       const { tenant, release } = await furnish({ ledger, database });
       const releases = [
         release,
-        await publishAt({ ledger, database }, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
-        await publishAt({ ledger, database }, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
+        await publishAt(database, tenant, 'stable', '1.10.0', BEGIN + 2 * HOUR_MS),
+        await publishAt(database, tenant, 'beta', '1.10.0', BEGIN + 3 * HOUR_MS),
       ];
       const random = randomFrom(24_112_026);
       const checkIns = Array.from({ length: 3000 }, () =>

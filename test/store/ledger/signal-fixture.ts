@@ -4,7 +4,7 @@ import type { CheckIn } from '../../../src/domain/fleet/check-in.ts';
 import type { Database } from '../../../src/store/ledger/database/database.ts';
 import type { Ledger } from '../../../src/store/ledger.ts';
 import { checkIn as anyTimeCheckIn, HOUR_MS, iso } from './fleet-fixture.ts';
-import { createTenant, publish, setChannel, type TestTenant } from './ledger-fixture.ts';
+import { createTenant, type TestTenant } from './ledger-fixture.ts';
 import type { ModelRelease } from './signal-model.ts';
 
 export const DAY_MS = 24 * HOUR_MS;
@@ -15,13 +15,13 @@ type Store = { readonly ledger: Ledger; readonly database: Database };
 
 /** Publishes a version, as if at that time. */
 export async function publishAt(
-  { ledger, database }: Store,
+  database: Database,
   tenant: TestTenant,
   channel: string,
   text: string,
   publishedAt: number,
 ): Promise<ModelRelease> {
-  const { value } = await publish(ledger, tenant, text, { channel });
+  const { value } = await tenant.release(text, { channel });
   await database.query('UPDATE releases SET published_at = $2::timestamptz WHERE id = $1', [
     value.id,
     iso(publishedAt),
@@ -30,11 +30,10 @@ export async function publishAt(
 }
 
 /** A tenant whose beta follows stable, with 1.0.0 on stable, published a day after the start. */
-export async function furnish(store: Store) {
-  const { ledger } = store;
+export async function furnish({ ledger, database }: Store) {
   const tenant = await createTenant(ledger, ['stable', 'beta']);
-  const release = await publishAt(store, tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
-  await setChannel(ledger, tenant, { follows: 'stable' }, 'beta');
+  const release = await publishAt(database, tenant, 'stable', '1.0.0', BEGIN + DAY_MS);
+  await tenant.setChannel({ follows: 'stable' }, 'beta');
   const offer = { version: '0.9.0', offeredReleaseId: release.id };
   return { tenant, release, offer };
 }

@@ -7,29 +7,18 @@ import type { ReleaseStatus } from '../../../src/contract/resource.ts';
 import type { Serving } from '../../../src/domain/release/serving-change.ts';
 import { FollowersNotAsked } from '../../../src/store/ledger-terms.ts';
 import { definition } from '../../domain/rollout/plan-fixture.ts';
-import {
-  createTenant,
-  expectValue,
-  newRelease,
-  PUBLISHER,
-  publish,
-  readAudit,
-  serve,
-  setChannel,
-  type TestTenant,
-  withdraw,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, PUBLISHER, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 export function describeStops({ ledger }: LedgerUnderTest): void {
   /** A tenant with 1.0.0 and 1.1.0 on stable, and 2.0.0 on beta, which follows stable. */
   async function furnish(): Promise<TestTenant> {
     const tenant = await createTenant(ledger, ['stable', 'beta']);
-    await publish(ledger, tenant, '1.0.0');
-    await publish(ledger, tenant, '1.1.0', { rolloutPct: 20 });
-    await publish(ledger, tenant, '2.0.0', { channel: 'beta' });
-    await publish(ledger, tenant, '0.9.0', { status: 'paused' });
-    await setChannel(ledger, tenant, { follows: 'stable' }, 'beta');
+    await tenant.release('1.0.0');
+    await tenant.release('1.1.0', { rolloutPct: 20 });
+    await tenant.release('2.0.0', { channel: 'beta' });
+    await tenant.release('0.9.0', { status: 'paused' });
+    await tenant.setChannel({ follows: 'stable' }, 'beta');
     return tenant;
   }
 
@@ -64,7 +53,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
       ...{ '0.9.0': 'paused', '1.0.0': 'paused', '1.1.0': 'paused', '2.0.0': 'paused' },
     });
     expect(changed.map(({ channel }) => channel).sort()).toEqual(['beta', 'stable']);
-    const entries = (await readAudit(ledger, tenant)).slice(0, 3).reverse();
+    const entries = (await tenant.audit()).slice(0, 3).reverse();
     expect(entries).toMatchObject(
       value.releases.map(({ channel, version }) => ({
         action: 'release.serve',
@@ -86,10 +75,10 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
 
   test('of nothing published the list is empty, and nothing is audited', async () => {
     const tenant = await createTenant(ledger);
-    const before = await readAudit(ledger, tenant);
+    const before = await tenant.audit();
     const { value, changed } = await stop(tenant);
     expect([value.releases, changed]).toEqual([[], []]);
-    expect(await readAudit(ledger, tenant)).toEqual(before);
+    expect(await tenant.audit()).toEqual(before);
     expect(await resume(tenant, value.id)).toEqual({ released: [], changed: [] });
   });
 
@@ -110,17 +99,15 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
   test('the resumption publishes at the present rollout, and a second one publishes nothing', async () => {
     const tenant = await furnish();
     const { value } = await stop(tenant);
-    expectValue(await serve(ledger, tenant, '1.1.0', { rollout: 50 }));
+    await tenant.serve('1.1.0', { rollout: 50 });
     const { released, changed } = await resume(tenant, value.id);
     expect([released, changed]).toEqual([value.releases, []]);
-    const entry = (await readAudit(ledger, tenant)).find(({ subject }) =>
-      subject.endsWith('1.1.0'),
-    );
+    const entry = (await tenant.audit()).find(({ subject }) => subject.endsWith('1.1.0'));
     expect(entry).toMatchObject({
       before: { status: 'paused', rolloutPct: 50 },
       after: { status: 'published', rolloutPct: 50, stop: value.id },
     });
-    expectValue(await serve(ledger, tenant, '1.0.0', { status: 'paused' }));
+    await tenant.serve('1.0.0', { status: 'paused' });
     expect(await resume(tenant, value.id)).toEqual({
       released: [],
       changed: value.releases.map((each) => ({ ...each, reason: 'It was resumed before' })),
@@ -131,10 +118,10 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
   test('what somebody has decided since stays as it is, also where it was decided to be paused', async () => {
     const tenant = await furnish();
     const { value } = await stop(tenant);
-    expectValue(await serve(ledger, tenant, '1.0.0', { status: 'rolled_back' }));
+    await tenant.serve('1.0.0', { status: 'rolled_back' });
     const again = (serving: Serving) => ({ ...serving, isStatusSet: true });
-    expectValue(await serve(ledger, tenant, '1.1.0', again));
-    await withdraw(ledger, tenant, '2.0.0', 'beta');
+    await tenant.serve('1.1.0', again);
+    await tenant.withdraw('2.0.0', 'beta');
     const set = 'Its status was set since: it is';
     expect(await resume(tenant, value.id)).toEqual({
       released: [],
@@ -149,7 +136,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
   test('what is published after it is no part of it, and the next stop has no part of the first', async () => {
     const tenant = await furnish();
     const first = await stop(tenant);
-    await publish(ledger, tenant, '3.0.0');
+    await tenant.release('3.0.0');
     expect(await statusesOf(tenant)).toMatchObject({ '3.0.0': 'published' });
     const second = await stop(tenant);
     expect(second.value.releases).toEqual([{ channel: 'stable', version: '3.0.0' }]);
@@ -196,17 +183,15 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
   test('stops, resumptions, raises and publishes at the same time wait for each other, and none is lost', async () => {
     for (let round = 0; round < 3; round++) {
       const tenant = await furnish();
-      const { organizationId: scope } = tenant;
       const before = await stop(tenant);
-      const input = newRelease(tenant, '4.0.0');
       const resumptions = [resume(tenant, before.value.id), resume(tenant, before.value.id)];
       const outcomes = await Promise.all([
         stop(tenant),
         stop(tenant, 'stable'),
         stop(tenant, 'beta'),
         ...resumptions,
-        serve(ledger, tenant, '1.1.0', { rollout: 60 }),
-        ledger.publishRelease({ scope, input, actor: PUBLISHER }),
+        tenant.control('1.1.0', { rollout: 60 }),
+        tenant.publish('4.0.0'),
       ]);
       const versionsOf = (list: readonly { version: string }[]) =>
         list.map(({ version }) => version);
@@ -219,7 +204,7 @@ export function describeStops({ ledger }: LedgerUnderTest): void {
       const present = await statusesOf(tenant);
       const paused = Object.keys(present).filter((version) => present[version] === 'paused');
       expect(paused.sort()).toEqual([...stopped, '0.9.0'].sort());
-      const entries = await readAudit(ledger, tenant);
+      const entries = await tenant.audit();
       const byStop = entries.filter(({ after }) => Object.hasOwn(after ?? {}, 'stop'));
       expect(byStop).toHaveLength(2 * before.value.releases.length + stopped.length);
       const resumed = await Promise.all(stops.map(({ value }) => resume(tenant, value.id)));

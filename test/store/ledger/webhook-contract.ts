@@ -13,18 +13,7 @@ import type {
 } from '../../../src/store/console-ledger.ts';
 import type { Actor, NewArtifact } from '../../../src/store/ledger-terms.ts';
 import { writeInBulk } from '../../support/write-in-bulk.ts';
-import {
-  createTenant,
-  expectValue,
-  integrationOf,
-  listen,
-  OPERATOR,
-  publish,
-  readAudit,
-  readStable,
-  serve,
-  type TestTenant,
-} from './ledger-fixture.ts';
+import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
 const ARTIFACT = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
@@ -46,8 +35,6 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
   const enable = (sealedSecret: string) =>
     ledger.enableWebhook(tenant.appId, { provider: 'github', sealedSecret }, OPERATOR);
-
-  const integration = () => integrationOf(ledger, tenant);
 
   describe('the integration', () => {
     test('is found by ref and by id once it is on, with the secret as it was given last', async () => {
@@ -81,7 +68,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect(rows).toEqual([{ sealed: null }]);
       expect((await ledger.readWebhooks(tenant.appId)).webhooks).toEqual(off);
       await ledger.disableWebhooks(tenant.appId, undefined, OPERATOR);
-      const audit = await readAudit(ledger, tenant);
+      const audit = await tenant.audit();
       const actions = audit.map(({ action }) => action).filter((each) => each.includes('webhook'));
       expect(actions).toEqual(['webhook.disable', 'webhook.enable']);
       expect(JSON.stringify(audit)).not.toContain('v1.sealed');
@@ -146,7 +133,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const settings = { tagPrefix: 'desk-', hold: true, expect: ['linux'] };
       const webhook = { provider: 'github', sealedSecret: 'v1.a', ...settings } as const;
       await ledger.enableWebhook(appId, webhook, OPERATOR);
-      const { enabledAt } = await integration();
+      const { enabledAt } = await tenant.integration();
       expect(await ledger.findEnabledWebhook(appId, 'github')).toMatchObject(settings);
       const ended = expectValue(await ledger.updateWebhook(name, { hold: false }, OPERATOR));
       expect(ended).toMatchObject({ tagPrefix: 'desk-', hold: false, expect: null });
@@ -156,7 +143,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const refused = await ledger.updateWebhook(name, { expect: ['linux'] }, OPERATOR);
       expect(refused).toEqual(fail('invalid', 'expect: Only with hold'));
       await ledger.updateWebhook(name, { hold: false }, OPERATOR);
-      const audit = await readAudit(ledger, tenant);
+      const audit = await tenant.audit();
       expect(audit.filter(({ action }) => action === 'webhook.update')).toHaveLength(1);
       // Of several at once each is made, and none is torn.
       const changes = [{ hold: true, expect: ['linux'] }, { hold: false }, { tagPrefix: 'x-' }];
@@ -172,13 +159,13 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const notes = { id: 7, name: 'acme/notes' };
       const tools = { id: 8, name: 'acme/tools' };
       const moved = { id: 7, name: 'b/notes' };
-      const webhook = await integration();
+      const webhook = await tenant.integration();
       const bind = (repository: HostRepository) => ledger.bindRepository(webhook, repository);
       const [one, other] = await Promise.all([bind(notes), bind(tools)]);
       expect(other).toEqual(one);
       expect([notes, tools]).toContainEqual(one);
 
-      const anew = await integration();
+      const anew = await tenant.integration();
       const shown = async () => (await ledger.readWebhooks(tenant.appId)).webhooks;
       expect(await shown()).toMatchObject([{ repository: null, otherRepository: null }]);
       expect(await ledger.bindRepository(webhook, notes)).toBeNull();
@@ -214,8 +201,8 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
   describe('deliveries', () => {
     test('are all recorded, also many at once, and listed newest first, as many as are kept, each app its own', async () => {
       const other = await createTenant(ledger);
-      await ledger.recordDelivery(DELIVERY, await integrationOf(ledger, other));
-      const actor = await integration();
+      await ledger.recordDelivery(DELIVERY, await other.integration());
+      const actor = await tenant.integration();
       const record = (at: number) => ledger.recordDelivery({ ...DELIVERY, guid: `g${at}` }, actor);
       await Promise.all(Array.from({ length: 60 }, (_, at) => record(at)));
       for (const at of [60, 61]) await record(at);
@@ -232,7 +219,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
     test('text that is too long or cannot be stored is cut and replaced', async () => {
       const guid = `nul\u0000 half\ud800 ${'x'.repeat(10_000)}`;
-      await ledger.recordDelivery({ ...DELIVERY, guid, reason: guid }, await integration());
+      await ledger.recordDelivery({ ...DELIVERY, guid, reason: guid }, await tenant.integration());
       const [delivery] = (await ledger.readWebhooks(tenant.appId)).deliveries;
       expect(delivery?.guid).toMatch(/^nul\ufffd half\ufffd x{100,}$/);
       expect(delivery?.guid?.length).toBe(200);
@@ -282,34 +269,34 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     }
 
     async function present() {
-      const { releases } = await readStable(ledger, tenant);
+      const { releases } = await tenant.stable();
       return releases.map(({ status, artifacts }) => [status, artifacts.length]);
     }
 
     let actor: Actor;
     beforeEach(async () => {
-      actor = await integration();
+      actor = await tenant.integration();
     });
 
     test('complete a release that has no files, at the next revision, once', async () => {
       const created = expectValue(await announce([])).value;
-      const { revision } = await readStable(ledger, tenant);
+      const { revision } = await tenant.stable();
       const done = expectValue(await edit([ARTIFACT]));
       const release = 'release' in created ? { ...created.release, artifacts: [ARTIFACT] } : {};
       expect(done.value).toMatchObject({ outcome: 'changed', release });
       expect(done.changed).toMatchObject([{ appRef: tenant.app, revision: revision + 1 }]);
-      const snapshot = await readStable(ledger, tenant);
+      const snapshot = await tenant.stable();
       expect(snapshot).toMatchObject({
         revision: revision + 1,
         releases: [{ artifacts: [ARTIFACT] }],
       });
       const left = { outcome: 'left', release, left: undefined };
       expect(expectValue(await edit([ARTIFACT]))).toEqual({ value: left, changed: [] });
-      expect((await readStable(ledger, tenant)).revision).toBe(revision + 1);
+      expect((await tenant.stable()).revision).toBe(revision + 1);
     });
 
     test('tell when a held release publishes itself, and when it is called back (§30.1)', async () => {
-      const { id } = await listen(ledger, tenant);
+      const { id } = await tenant.listen();
       const held = { holdOf: () => 'expecting' as const, isComplete: () => true };
       expectValue(await announce([], {}, held));
       expectValue(await announce([ARTIFACT], {}, held));
@@ -323,7 +310,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const summed = { ...ARTIFACT, digest };
       for (const artifacts of [[summed], []]) {
         tenant = await createTenant(ledger);
-        actor = await integration();
+        actor = await tenant.integration();
         const created = expectValue(await announce(artifacts));
         expect(created.value).toMatchObject({
           release: { artifacts: artifacts.map(() => ARTIFACT) },
@@ -335,7 +322,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         expect(await ledger.listReleases(tenant.organizationId, filter)).toMatchObject({
           releases: [{ artifacts: [ARTIFACT] }],
         });
-        expect((await readStable(ledger, tenant)).releases[0]?.artifacts).toEqual([
+        expect((await tenant.stable()).releases[0]?.artifacts).toEqual([
           { ...ARTIFACT, sha256: digest },
         ]);
       }
@@ -349,7 +336,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
     });
 
     test('never change a release of a key', async () => {
-      await publish(ledger, tenant, '1.0.0');
+      await tenant.release('1.0.0');
       const { value, changed } = expectValue(await announce([ARTIFACT]));
       expect([value, changed]).toMatchObject([{ outcome: 'left', left: 'api' }, []]);
       expect(expectValue(await retract({ id: 2 })).value).toBe('not-announced');
@@ -358,7 +345,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
     test('change the notes of a release that was never offered, in a new edition, once (§18.23)', async () => {
       expectValue(await announce([ARTIFACT], {}, { notes: 'first' }));
-      const before = await readStable(ledger, tenant);
+      const before = await tenant.stable();
       const reword = () => announce([ARTIFACT], {}, { notes: 'second', isEdit: true });
       const all = (await Promise.all(Array.from({ length: 4 }, reword))).map(expectValue);
       const outcomes = all.map(({ value }) => value.outcome).toSorted();
@@ -366,13 +353,13 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       expect(all.find(({ value }) => value.outcome === 'changed')?.value).toMatchObject({
         ...{ hasNewFiles: false, hasNewNotes: true, release: { notes: 'second' } },
       });
-      const after = await readStable(ledger, tenant);
+      const after = await tenant.stable();
       expect(after).toMatchObject({
         revision: before.revision + 1,
         releases: [{ notes: 'second', artifacts: [ARTIFACT] }],
       });
       expect(after.releases[0]?.edition).not.toBe(before.releases[0]?.edition);
-      const audit = await readAudit(ledger, tenant);
+      const audit = await tenant.audit();
       const entries = audit.filter(({ action }) => action === 'release.complete');
       expect(entries).toMatchObject([
         { actor: 'integration:github', before: { notes: 'first' }, after: { notes: 'second' } },
@@ -381,13 +368,13 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
 
     test('a first offer of the notes before is refused, and one that was made keeps its notes (§18.23)', async () => {
       expectValue(await announce([ARTIFACT], {}, { notes: 'first' }));
-      const before = await readStable(ledger, tenant);
+      const before = await tenant.stable();
       const id = before.releases[0]?.id ?? '';
       const offer = ({ channelId, revision }: typeof before) =>
         ledger.recordFirstOffer(channelId, id, { epoch: 0, revision });
       await announce([ARTIFACT], {}, { notes: 'second' });
       expect(await offer(before)).toBe(false);
-      const after = await readStable(ledger, tenant);
+      const after = await tenant.stable();
       expect([await offer(after), after.releases[0]?.notes]).toEqual([true, 'second']);
       const { value, changed } = expectValue(await announce([ARTIFACT], {}, { notes: 'third' }));
       expect([value, changed]).toMatchObject([
@@ -412,7 +399,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
         const first = { name: nameOf(version), notes: 'announced' };
         expectValue(await announce([], { changedAt: 1, id }, first));
       }
-      const { releases } = await readStable(ledger, tenant);
+      const { releases } = await tenant.stable();
       const told = releases.map(({ notes, artifacts }) => [notes, artifacts.length]);
       expect(told.toSorted()).toEqual([
         ['announced', 1],
@@ -428,7 +415,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
          SELECT channel_id, provider, id, canonical_version, deleted_at
          FROM host_memories, generate_series(2, $1) AS id
          WHERE channel_id = $2`,
-        [LIMIT.hostMemoriesMax, (await readStable(ledger, tenant)).channelId],
+        [LIMIT.hostMemoriesMax, (await tenant.stable()).channelId],
       );
       await retract({ id: LIMIT.hostMemoriesMax + 1 });
       const rows = await database.query<{ id: number }>(
@@ -475,7 +462,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       await announce([ARTIFACT]);
       await retract();
       const pause = (serving: Serving) => ({ ...serving, isStatusSet: true });
-      expectValue(await serve(ledger, tenant, '1.0.0', pause));
+      await tenant.serve('1.0.0', pause);
       const { value } = expectValue(await announce([], { id: 2 }));
       expect(value).toMatchObject({ outcome: 'changed', isMadeAnew: true });
       expect(await present()).toEqual([['paused', 0]]);
@@ -485,7 +472,7 @@ export function describeWebhooks({ database, ledger }: LedgerUnderTest): void {
       const beta = nameOf('1.0.0', 'beta');
       expect(await announce([], {}, { name: beta })).toEqual(fail('unknownChannel'));
       const other = await createTenant(ledger);
-      tenant = { ...tenant, organizationId: other.organizationId };
+      tenant = tenant.with({ organizationId: other.organizationId });
       expect(await announce([])).toEqual(fail('unknownApp'));
       expect(await retract()).toEqual(fail('unknownApp'));
     });
