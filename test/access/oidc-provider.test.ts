@@ -41,9 +41,9 @@ async function startAnswering(answers: Readonly<Record<string, Answer>>, suffix 
   return `${origin}/realm`;
 }
 
-function clientOf(issuer: string): OidcProvider {
+function clientOf(issuer: string, now: () => number = Date.now): OidcProvider {
   const client = { clientId: 'sluice', clientSecret: 'secret', scopes: 'openid' };
-  return new OidcProvider({ issuer, ...client, groupsClaim: undefined, roles: [] }, Date.now);
+  return new OidcProvider({ issuer, ...client, groupsClaim: undefined, roles: [] }, now);
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<[string, string]> {
@@ -85,6 +85,17 @@ describe('the endpoints of a provider', () => {
     const nowhere = clientOf(`http://127.0.0.1:${await freePort()}/realm`).discover();
     expect(await refusalOf(nowhere)).toEqual(['away', expect.stringContaining('ECONNREFUSED')]);
   });
+});
+
+test('the endpoints of a provider are kept for five minutes', async () => {
+  let now = 1000;
+  const client = clientOf(await startAnswering({}), () => now);
+  await client.discover();
+  await endings.pop()?.();
+  now += 299_999;
+  await client.discover();
+  now += 1;
+  expect((await refusalOf(client.discover()))[0]).toBe('away');
 });
 
 describe('the answer to a sign-in', () => {

@@ -224,6 +224,14 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     expect(await visitor.roleIn(second)).toBe('viewer');
   });
 
+  it('refuses who has no address, or one that is no text (§31.10)', async () => {
+    for (const email of [undefined, 7, 'nobody']) {
+      arrives();
+      provider.present = { ...provider.present, email: email as string };
+      await expectRefused('no-address');
+    }
+  });
+
   it('gives an unverified address nothing that was meant for it (§31.11)', async () => {
     const { email } = arrives([], false);
     await expectRefused('unverified');
