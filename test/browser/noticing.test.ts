@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import { describeOwnerTab, visit } from '../support/browser.ts';
 import { machine, untilOffered } from '../support/fleet-of.ts';
+import { gate } from '../support/gate.ts';
 import { gone } from '../support/hands.ts';
 import { member } from '../support/person.ts';
 import { randomId } from '../support/tenant.ts';
@@ -93,6 +94,20 @@ describeOwnerTab('what the console says', (opened, node) => {
     await tab.soon(page.getByRole('alert').getByText(/^You are a viewer of .* now\./));
     await other.call('DELETE', 'members', seat);
     await tab.soon(page.getByText('You are in no organization'));
+  });
+
+  it('a button to create an app is there once it stays where it is', async () => {
+    const { at, page } = opened();
+    const { opened: known, open: tell } = gate();
+    await page.route('**/console/api/apps?*', async (route) => {
+      await known;
+      await route.continue();
+    });
+    await page.goto('/console/apps');
+    await at.heading('Apps').waitFor();
+    expect(await at.button('Create app').count()).toBe(0);
+    tell();
+    await at.button('Create app').waitFor();
   });
 
   it('an app begins with its first steps, is renamed, archived, takes no release then, and comes back', async () => {

@@ -66,7 +66,7 @@ describeOnBackends('a rollout at the console', (backend) => {
       await at.press('Create account');
       await at.heading('Apps').waitFor();
 
-      await at.button('Create app').first().click();
+      await at.press('Create app');
       await at.dialog().fill('Name', 'Walk Notes');
       await at.dialog().press('Create app');
       await at.heading('stable').waitFor();

@@ -37,7 +37,7 @@ export function AppsPage() {
   ) : undefined;
   return (
     <>
-      <PageHead title="Apps" actions={apps.data?.apps.length === 0 ? undefined : create} />
+      <PageHead title="Apps" actions={apps.data?.apps.length ? create : undefined} />
       {apps.data !== undefined && apps.data.apps.length > 0 && <AttentionStrip />}
       <LoadedView of={apps}>
         {(found) =>
