@@ -36,6 +36,9 @@ export type ServingNode = {
 export const NODE_FLAGS = ['--max-semi-space-size=32', '--no-memory-reducer'];
 const ARGUMENTS = [...NODE_FLAGS, MAIN];
 
+const PORT_TAKEN = /HOST, PORT: cannot listen on .*: another program has it/;
+const ATTEMPTS_MAX = 3;
+
 /** Settings without bounds for new devices: all requests of a test come from one machine. */
 const UNBOUNDED = {
   NEW_DEVICES_PER_ADDRESS_PER_MINUTE: '0',
@@ -58,12 +61,18 @@ export async function startNode(
     descriptorsMax === undefined
       ? [process.execPath, ...args]
       : ['sh', '-c', `ulimit -n ${descriptorsMax} && exec "$0" "$@"`, process.execPath, ...args];
-  const launch = async (own: NodeSettings): Promise<ServingNode> => {
-    const [program = '', ...rest] = command;
-    const server = await startProcess(program, rest, {
-      env: { ...baseEnvironment(), HOST: '127.0.0.1', PORT: '0', ...own },
-    });
-    await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
+  const [program = '', ...rest] = command;
+  const launch = async (own: NodeSettings, attempt = 1): Promise<ServingNode> => {
+    const env = { ...baseEnvironment(), HOST: '127.0.0.1', PORT: '0', ...own };
+    const server = await startProcess(program, rest, { env });
+    try {
+      await waitUntilUp(server, async () => portIn(server.output()) !== undefined);
+    } catch (error) {
+      // Where several processes share a port, it was free when the first of them looked.
+      const isTaken = env.PORT === '0' && PORT_TAKEN.test(String(error));
+      if (isTaken && attempt < ATTEMPTS_MAX) return launch(own, attempt + 1);
+      throw error;
+    }
     return {
       url: `http://127.0.0.1:${portIn(server.output())}`,
       dataDir,
