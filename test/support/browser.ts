@@ -78,13 +78,7 @@ function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: ARGUMENTS });
 }
 
-/**
- * The browser of this worker, which its suites use one after the other: a start takes a second of processor
- * time, and their windows share nothing. It ends with the worker.
- */
-let ofWorker: Browser | undefined;
-
-/** Runs a suite in a browser; `browser` gives it from the suite's first `beforeAll` on. */
+/** Runs a suite with a browser of its own; `browser` gives it from the suite's first `beforeAll` on. */
 export function describeInBrowser(title: string, suite: (browser: () => Browser) => void): void {
   if (findBrowser() === undefined) {
     // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
@@ -92,10 +86,12 @@ export function describeInBrowser(title: string, suite: (browser: () => Browser)
     return;
   }
   describe(title, () => {
+    let started: Browser | undefined;
     beforeAll(async () => {
-      if (!ofWorker?.isConnected()) ofWorker = await startBrowser();
+      started = await startBrowser();
     });
-    suite(() => ofWorker ?? notStarted());
+    afterAll(() => started?.close());
+    suite(() => started ?? notStarted());
   });
 }
 
