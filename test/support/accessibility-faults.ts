@@ -17,15 +17,27 @@ const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const [WIDE, PHONE] = [1280, 375];
 type Theme = 'light' | 'dark';
-/** A width of the screen, and the themes there: in the first axe asks all rules, then those of colors. */
-type Look = { readonly width: number; readonly themes: readonly [Theme, ...Theme[]] };
-const LOOKS: readonly Look[] = [
-  { width: WIDE, themes: ['light', 'dark'] },
-  // What a phone shows alone, such as its menu, has the colors of what a wide screen shows.
-  { width: PHONE, themes: ['dark'] },
-];
+/** A width of the screen, and the questions for axe there: a theme, with the rules that it asks. */
+type Look = { readonly width: number; readonly questions: readonly (readonly [Theme, Rules])[] };
+type Rules = Readonly<Record<string, unknown>>;
 /** The rules whose answer another theme can change. */
-const RULES_OF_COLOR = ['color-contrast', 'link-in-text-block'];
+const OF_COLOR = ['color-contrast', 'link-in-text-block'];
+const ALL: Rules = {};
+const COLORS: Rules = { runOnly: OF_COLOR };
+const ALL_BUT_COLORS: Rules = {
+  rules: Object.fromEntries(OF_COLOR.map((rule) => [rule, { enabled: false }])),
+};
+const LOOKS: readonly Look[] = [
+  {
+    width: WIDE,
+    questions: [
+      ['light', ALL],
+      ['dark', COLORS],
+    ],
+  },
+  // What a phone shows alone, such as its menu, has the colors of what a wide screen shows.
+  { width: PHONE, questions: [['dark', ALL_BUT_COLORS]] },
+];
 /** Less work for the same findings: there are no frames, and no rule that is asked reads style sheets. */
 const OPTIONS = { resultTypes: ['violations'], iframes: false, preload: false } as const;
 
@@ -52,11 +64,11 @@ export const tooWideOn = (page: Page): Promise<readonly string[]> => look(page, 
 
 async function look(page: Page, asksAxe: boolean): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const { width, themes } of LOOKS) {
+  for (const { width, questions } of LOOKS) {
     await page.setViewportSize({ width, height: 900 });
     const faults = [...(await page.evaluate<readonly string[]>(STICKING_OUT))];
-    for (const [index, theme] of asksAxe ? themes.entries() : []) {
-      faults.push(...(await axeFaults(page, theme, index === 0 ? undefined : RULES_OF_COLOR)));
+    for (const [theme, rules] of asksAxe ? questions : []) {
+      faults.push(...(await axeFaults(page, theme, rules)));
     }
     found.push(...faults.map((fault) => `at ${width} px: ${fault}`));
   }
@@ -64,14 +76,10 @@ async function look(page: Page, asksAxe: boolean): Promise<readonly string[]> {
   return found;
 }
 
-/** Asks axe in a theme, for all of its rules or for some. */
-async function axeFaults(
-  page: Page,
-  theme: Theme,
-  rules?: readonly string[],
-): Promise<readonly string[]> {
+/** Asks axe in a theme. */
+async function axeFaults(page: Page, theme: Theme, rules: Rules): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: theme });
-  const options = rules === undefined ? OPTIONS : { ...OPTIONS, runOnly: rules };
+  const options = { ...OPTIONS, ...rules };
   // What is behind an open dialog is inert.
   const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
     `axe.run(document.querySelector('dialog[open]') ?? document, ${JSON.stringify(options)})`,
