@@ -39,6 +39,7 @@ export function guardChanges(
     stopReleases: guarded(ledger.stopReleases),
     resumeStop: guarded(ledger.resumeStop),
     updateChannel: guarded(ledger.updateChannel),
+    updateApp: guarded(ledger.updateApp),
     announceRelease: (organizationId, announced, actor) =>
       guard(announced.name, (known) =>
         ledger.announceRelease(organizationId, announced, actor, known),

@@ -389,6 +389,12 @@ export type OwnedRelease = {
 
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
 
+/** Change of what an app is called, and of whether it is archived. */
+export type AppUpdate = {
+  readonly app: string;
+  readonly change: ChangeOf<{ name: string; archived: boolean }>;
+};
+
 /** Policy of a channel: all of its settings. */
 export type ChannelPolicy = Omit<ListedChannel, 'name'>;
 export type ChannelChange = ChangeOf<ChannelPolicy>;

@@ -98,8 +98,8 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices):
       ({ organizationId, actor }, { org: _, ...app }) =>
         administer.createApp({ ...app, organizationId }, actor),
     ),
-    routes.on('PATCH apps', 'owner of app', { input: appChangeBody })(
-      ({ app, actor }, { app: _, ...change }) => ledger.updateApp(app.id, change, actor),
+    routes.on('PATCH apps', 'owner of app', { input: appChangeBody })(({ app, ...who }, body) =>
+      UPDATE_APP.run(dependencies, who, { ...body, app: app.id }),
     ),
     routes.on('GET stop', 'viewer of app', { input: stopQuery })(({ app }, { channel }) =>
       ledger.measureStop(app.id, channel),
@@ -111,6 +111,13 @@ export function appRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices):
     ...healthRoutes(routes, dependencies),
   ];
 }
+
+const UPDATE_APP = making({
+  input: appChangeBody,
+  by: ({ updateApp }) => updateApp,
+  prepare: ({ app, ...change }) => ({ app, change }),
+  answer: (app) => app,
+});
 
 /** Change of a channel's settings; `approval-routes.ts` runs it as well, to carry out an approval. */
 export const UPDATE_CHANNEL = making({

@@ -1,7 +1,7 @@
 // Calls of the ledger that depend only on the database, each a function in the file of its noun.
 
 export { listAppOverviews } from './app/app-overviews.ts';
-export { createApp, findReleaseApps, listApps, readChannel, updateApp } from './app/apps.ts';
+export { createApp, findReleaseApps, listApps, readChannel } from './app/apps.ts';
 export {
   createChannel,
   listChannelNames,

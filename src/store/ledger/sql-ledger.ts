@@ -8,7 +8,7 @@ import type { ReleaseFilter } from '../console-ledger.ts';
 import type { AdmissionBounds, CheckKind, ReportedFailure } from '../fleet-ledger.ts';
 import type { DeviceName } from '../label-store.ts';
 import type { Actor, OwnedApp, ReleaseName, RunChange, TenantScope } from '../ledger-terms.ts';
-import { searchOrganization } from './app/apps.ts';
+import { searchOrganization, UPDATE_APP } from './app/apps.ts';
 import { readAttention } from './app/attention.ts';
 import { UPDATE_CHANNEL } from './app/channel-settings.ts';
 import * as calls from './calls.ts';
@@ -148,6 +148,7 @@ function changes(database: Database) {
     stopReleases: by(STOP),
     resumeStop: by(RESUME),
     updateChannel: by(UPDATE_CHANNEL),
+    updateApp: by(UPDATE_APP),
   };
 }
 

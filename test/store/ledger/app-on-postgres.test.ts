@@ -28,7 +28,7 @@ describeOnPostgres('archived apps on PostgreSQL', ({ database, ledger }) => {
         }),
         add('1.0.0'),
         ledger.createChannel(app, 'nightly', OPERATOR),
-        ledger.updateApp(app, { archived: true }, OPERATOR),
+        ledger.updateApp({ input: { app, change: { archived: true } }, actor: OPERATOR }),
         add('2.0.0'),
         ledger.createChannel(app, 'weekly', OPERATOR),
       ]);

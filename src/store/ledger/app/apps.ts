@@ -3,17 +3,20 @@
 import type { Found } from '../../../contract/console.ts';
 import { fail, isFailure, type Outcome } from '../../../contract/failure.ts';
 import { LIMIT } from '../../../contract/limit.ts';
-import type { App, AppState, ChangeOf, Channel } from '../../../contract/resource.ts';
+import type { App, AppState, Channel } from '../../../contract/resource.ts';
 import { isStorable, storableText } from '../../../contract/text.ts';
 import {
   type Actor,
+  type AppUpdate,
   type Changed,
   type ChannelRevision,
+  type OwnedApp,
   scopeValues,
   type TenantScope,
 } from '../../ledger-terms.ts';
 import { atomically } from '../change/atomically.ts';
 import { insertAudit, organizationExists } from '../change/audit.ts';
+import type { Change, Locked } from '../change/change.ts';
 import { findApp, findChannel } from '../change/channels.ts';
 import { columns, isoText, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
@@ -88,31 +91,31 @@ const COLUMNS = columns<AppState>({
   archivedAt: isoText('archived_at'),
 });
 
+/** App that a change has locked, as it was. */
+type AppPlace = Locked & { readonly app: OwnedApp; readonly before: AppState };
+
 /**
  * Renames an app, given by ref or id, archives it, or restores it, under an exclusive lock. Every transaction
  * that adds a release or a channel to the app waits for this lock. A change without effect writes no audit
  * entry.
  */
-export function updateApp(
-  database: Database,
-  appName: string,
-  { name, archived }: ChangeOf<{ name: string; archived: boolean }>,
-  actor: Actor,
-): Promise<Outcome<AppState>> {
-  return atomically(database, actor, async (sql) => {
-    const app = await findApp(sql, undefined, appName);
+export const UPDATE_APP: Change<AppUpdate, AppState, AppPlace> = {
+  async lock(sql, { scope, input: { app: name } }) {
+    const app = await findApp(sql, scope, name);
     if (isFailure(app)) return app;
     const before = await lockApp(sql, app.id);
-    if (before === undefined) return fail('unknownApp');
+    return before === undefined ? fail('unknownApp') : { app, before, channels: [] };
+  },
+  async work(sql, { app, before }, { input: { change } }) {
     const [after = before] = await sql.query<AppState>(
       `UPDATE apps SET name = coalesce($2, name),
          archived_at = CASE $3::boolean WHEN true THEN coalesce(archived_at, clock_timestamp())
            WHEN false THEN NULL ELSE archived_at END
        WHERE id = $1 RETURNING ${COLUMNS}`,
-      [app.id, name ?? null, archived ?? null],
+      [app.id, change.name ?? null, change.archived ?? null],
     );
     const [was, is] = [changed(before, after), changed(after, before)];
-    if (Object.keys(is).length === 0) return after;
+    if (Object.keys(is).length === 0) return { value: after, changed: [] };
     await insertAudit(sql, {
       organizationId: app.organizationId,
       action: 'app.update',
@@ -120,9 +123,10 @@ export function updateApp(
       before: was,
       after: is,
     });
-    return after;
-  });
-}
+    return { value: after, changed: [] };
+  },
+  answer: (app) => app,
+};
 
 async function lockApp(sql: Sql, id: string): Promise<AppState | undefined> {
   const rows = await sql.query<AppState>(`SELECT ${COLUMNS} FROM apps WHERE id = $1 FOR UPDATE`, [
