@@ -8,9 +8,8 @@ import type { AppList, AppOverview } from '../../contract/console.ts';
 import { ApiError, call } from '../api/call.ts';
 import { Dialog, FormDialog } from '../form/dialog.tsx';
 import { Field } from '../form/field.tsx';
-import { Form, useFields } from '../form/form.tsx';
+import { useFields } from '../form/form.tsx';
 import { LoadedView, Notice } from '../form/notice.tsx';
-import { SmallButton } from '../form/small-button.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
 import { channelNames, channelTabs } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
@@ -18,6 +17,7 @@ import { Badge } from '../part/badge.tsx';
 import { Name } from '../part/name.tsx';
 import { StopControls } from '../rollout/stop-dialog.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
+import { EditApp } from './edit-app.tsx';
 import { NotFoundPage, Redirect } from './not-found-page.tsx';
 
 const REFRESH_MS = 15_000;
@@ -233,66 +233,6 @@ function ChannelMenu(props: { app: string; names: readonly string[]; onClose: ()
         ))}
         {found.length === 0 && <li class="muted">No channel has this in its name.</li>}
       </ul>
-    </Dialog>
-  );
-}
-
-type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
-
-/** Button that opens the dialog for editing the app; shown to owners only. */
-function EditApp(props: EditAppProps) {
-  const mayChange = useMay('owner');
-  const [isOpen, setOpen] = useState(false);
-  if (!mayChange) return null;
-  return (
-    <>
-      <SmallButton onClick={() => setOpen(true)}>Edit app…</SmallButton>
-      {isOpen && <EditDialog {...props} onClose={() => setOpen(false)} />}
-    </>
-  );
-}
-
-function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
-  const { values, field } = useFields({ name: app.name });
-  const name = values.name.trim();
-  const isArchived = app.archivedAt !== null;
-  const save = async (change: { name: string } | { archived: boolean }) => {
-    await call('PATCH', 'apps', { app: app.id, ...change });
-    await onChange();
-    onClose();
-  };
-  return (
-    <Dialog title={`Edit ${app.name}`} onClose={onClose}>
-      <Form
-        label="Rename the app"
-        send="Rename"
-        onSend={() => save({ name })}
-        obstacle={name === app.name ? 'It has this name' : undefined}
-      >
-        <Field
-          label="Name"
-          hint={`What people call it. Devices go on asking for ${app.ref}.`}
-          isRequired
-          isFocused
-          {...field('name')}
-        />
-      </Form>
-      <Form
-        label={isArchived ? 'Bring the app back' : 'Archive the app'}
-        send={isArchived ? 'Bring it back' : 'Archive it'}
-        tone="plain"
-        onSend={() => save({ archived: !isArchived })}
-      >
-        {isArchived ? (
-          <p class="hint">It takes releases again, and is in the list of apps.</p>
-        ) : (
-          <p class="hint">
-            An archived app takes no releases and no channels, and is out of the list of apps. Its
-            devices are answered as before, and its releases can be controlled. It can be brought
-            back.
-          </p>
-        )}
-      </Form>
     </Dialog>
   );
 }

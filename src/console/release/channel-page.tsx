@@ -1,20 +1,14 @@
-// Page of a channel: its releases by version with their rollout, first steps while the app has no devices,
-// and the dialog for the channel's settings.
+// Page of a channel: its releases by version with their rollout, and first steps while the app has no
+// devices.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, ChannelDetail } from '../../contract/console.ts';
-import { LIMIT } from '../../contract/limit.ts';
-import { call } from '../api/call.ts';
 import { CopyButton } from '../form/copy-button.tsx';
-import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
-import { Choice, Field, type FieldOfForm, optionsOf, PercentField } from '../form/field.tsx';
-import { useFields } from '../form/form.tsx';
 import { LoadedView, Skeleton } from '../form/notice.tsx';
 import { consolePath, queryText } from '../format/console-path.ts';
-import { countText, numberText, percentText } from '../format/figure-text.ts';
-import { belowMinimum, totalOf } from '../format/fleet-bars.ts';
+import { countText, percentText } from '../format/figure-text.ts';
 import { servingText } from '../format/serving.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { Card } from '../part/card.tsx';
@@ -23,6 +17,7 @@ import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf } from '../part/time.tsx';
 import { OpenDoors } from '../rollout/open-doors.tsx';
 import { useMay, useOrganization } from '../session/use-session.ts';
+import { ChannelDialog } from './channel-dialog.tsx';
 import { PublishDialog } from './publish-dialog.tsx';
 import { isFiltered, ReleaseList } from './release-list.tsx';
 
@@ -198,158 +193,5 @@ function Step({ isDone, children }: { isDone: boolean; children: ComponentChildr
         {children}
       </span>
     </li>
-  );
-}
-
-const MODES = optionsOf({ optional: 'Optional', recommended: 'Recommended' });
-
-const SIGNATURES = optionsOf({ optional: 'Optional', required: 'Required' });
-
-const APPROVALS = optionsOf({ none: 'Not asked for', one: 'One other member' });
-
-type Chosen = Pick<ChannelDetail, 'updateMode' | 'requireSignature' | 'follows'> & AskedApprovals;
-
-function chosenOf(details: ChannelDetail): Chosen {
-  const { updateMode, requireSignature, follows, approvals, approvalDays } = details;
-  return { updateMode, requireSignature, follows, approvals, approvalDays };
-}
-
-/** Option for no channel; no channel has an empty name. */
-const NOBODY = '';
-
-/** Dialog for the settings; sends only changed fields, because another person may have changed others. */
-function ChannelDialog(
-  props: DialogEnd & {
-    details: ChannelDetail;
-    /** Names of the app's other channels. */
-    others: readonly string[];
-  },
-) {
-  const { details, others, ...end } = props;
-  const { values, field } = useFields({
-    minimumSupportedVersion: details.minimumSupportedVersion ?? '',
-    defaultRollout: String(details.defaultRollout),
-  });
-  const [chosen, setChosen] = useState<Chosen>(() => chosenOf(details));
-  const choose = (part: Partial<Chosen>) => setChosen({ ...chosen, ...part });
-  const { updateMode, requireSignature, follows, approvals } = chosen;
-  const wanted = {
-    ...chosen,
-    minimumSupportedVersion: values.minimumSupportedVersion.trim() || null,
-    defaultRollout: Number(values.defaultRollout),
-  };
-  const names = Object.keys(wanted) as (keyof typeof wanted)[];
-  const changed = names.filter((name) => wanted[name] !== details[name]);
-  const change = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
-  return (
-    <FormDialog
-      title={`Settings of ${details.name}`}
-      verb="Save"
-      obstacle={changed.length === 0 ? 'Nothing was changed' : undefined}
-      onSend={() => call('PATCH', 'channels', { app: details.app, name: details.name, ...change })}
-      {...end}
-    >
-      <MinimumField details={details} {...field('minimumSupportedVersion')} />
-      <PercentField
-        label="Default rollout (%)"
-        hint="The share of the fleet that a new release begins with, unless the publisher says otherwise."
-        isRequired
-        {...field('defaultRollout')}
-      />
-      <Choice
-        label="Update mode"
-        value={updateMode}
-        options={MODES}
-        onChoose={(mode) => choose({ updateMode: mode })}
-        hint="What apps are told about an update that is not required."
-      />
-      <Choice
-        label="Signatures"
-        value={requireSignature ? 'required' : 'optional'}
-        options={SIGNATURES}
-        onChoose={(choice) => choose({ requireSignature: choice === 'required' })}
-        hint="Whether an artifact may be unsigned. Tauri apps never get one that is."
-      />
-      <Choice
-        label="Follows"
-        value={follows ?? NOBODY}
-        options={[{ value: NOBODY, label: 'No other channel' }, ...others]}
-        onChoose={(choice) => choose({ follows: choice === NOBODY ? null : choice })}
-        hint="Its devices also get the releases of the channel it follows: the highest version of both."
-      />
-      <ApprovalFields {...chosen} onChange={choose} />
-      <OpenDoors app={details.app} channel={details.name} change={{ approvals, follows }} />
-    </FormDialog>
-  );
-}
-
-type AskedApprovals = Pick<ChannelDetail, 'approvals' | 'approvalDays'>;
-
-function ApprovalFields(
-  props: AskedApprovals & { onChange: (part: Partial<AskedApprovals>) => void },
-) {
-  const { approvals, approvalDays, onChange } = props;
-  return (
-    <>
-      <Choice
-        label="Approvals"
-        value={approvals}
-        options={APPROVALS}
-        onChoose={(choice) => onChange({ approvals: choice })}
-        hint="Whether what offers a release to more devices waits for a second publisher or owner."
-      />
-      {approvals === 'one' && (
-        <Field
-          name="approvalDays"
-          label="Days until a request expires"
-          type="number"
-          min={1}
-          max={LIMIT.approvalDaysMax}
-          value={approvalDays === 0 ? '' : String(approvalDays)}
-          onInput={(days) => onChange({ approvalDays: Number(days) })}
-          isRequired
-        />
-      )}
-    </>
-  );
-}
-
-/** Field for the version, with the number of devices whose update would be required. */
-function MinimumField(props: FieldOfForm & { details: ChannelDetail }) {
-  const { details, ...field } = props;
-  const minimum = field.value.trim();
-  return (
-    <>
-      <Field
-        label="Minimum supported version"
-        placeholder="none"
-        hint="The next update that a device below it is offered is required. Empty for none."
-        isFocused
-        isCode
-        {...field}
-      />
-      {minimum !== '' && minimum !== details.minimumSupportedVersion && (
-        <MinimumEffect app={details.app} channel={details.name} minimum={minimum} />
-      )}
-    </>
-  );
-}
-
-function MinimumEffect(props: { app: string; channel: string; minimum: string }) {
-  const { app, channel, minimum } = props;
-  const fleet = useLoad(`fleet${queryText({ app, channel })}`);
-  const { cells = [] } = fleet.data ?? {};
-  const found = belowMinimum(cells, minimum);
-  if (fleet.data === undefined || found === undefined) return null;
-  const { limit, below } = found;
-  return (
-    <p role="status">
-      Of {countText(totalOf(cells), 'device')} on record for the channel,{' '}
-      <strong>
-        {numberText(below)} {below === 1 ? 'runs' : 'run'} a version below {limit}
-      </strong>
-      : the next update that one of them is offered is required. Those that are offered none are
-      told nothing.
-    </p>
   );
 }

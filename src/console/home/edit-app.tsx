@@ -1,0 +1,70 @@
+// Dialog in which owners change an app: what it is called, and whether it is archived.
+
+import { useState } from 'preact/hooks';
+import type { AppOverview } from '../../contract/console.ts';
+import { call } from '../api/call.ts';
+import { Dialog } from '../form/dialog.tsx';
+import { Field } from '../form/field.tsx';
+import { Form, useFields } from '../form/form.tsx';
+import { SmallButton } from '../form/small-button.tsx';
+import { useMay } from '../session/use-session.ts';
+
+type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
+
+/** Button that opens the dialog for editing the app; shown to owners only. */
+export function EditApp(props: EditAppProps) {
+  const mayChange = useMay('owner');
+  const [isOpen, setOpen] = useState(false);
+  if (!mayChange) return null;
+  return (
+    <>
+      <SmallButton onClick={() => setOpen(true)}>Edit app…</SmallButton>
+      {isOpen && <EditDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
+  const { values, field } = useFields({ name: app.name });
+  const name = values.name.trim();
+  const isArchived = app.archivedAt !== null;
+  const save = async (change: { name: string } | { archived: boolean }) => {
+    await call('PATCH', 'apps', { app: app.id, ...change });
+    await onChange();
+    onClose();
+  };
+  return (
+    <Dialog title={`Edit ${app.name}`} onClose={onClose}>
+      <Form
+        label="Rename the app"
+        send="Rename"
+        onSend={() => save({ name })}
+        obstacle={name === app.name ? 'It has this name' : undefined}
+      >
+        <Field
+          label="Name"
+          hint={`What people call it. Devices go on asking for ${app.ref}.`}
+          isRequired
+          isFocused
+          {...field('name')}
+        />
+      </Form>
+      <Form
+        label={isArchived ? 'Bring the app back' : 'Archive the app'}
+        send={isArchived ? 'Bring it back' : 'Archive it'}
+        tone="plain"
+        onSend={() => save({ archived: !isArchived })}
+      >
+        {isArchived ? (
+          <p class="hint">It takes releases again, and is in the list of apps.</p>
+        ) : (
+          <p class="hint">
+            An archived app takes no releases and no channels, and is out of the list of apps. Its
+            devices are answered as before, and its releases can be controlled. It can be brought
+            back.
+          </p>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
