@@ -7,6 +7,7 @@ import {
   APPROVAL_STATUSES,
   ASKED_OPERATIONS,
   BLIND_EFFECTS,
+  DDI_KEYS,
   DEVICE_CLIENTS,
   PLAN_PRESET_NAMES,
   PLAN_STATUSES,
@@ -15,6 +16,7 @@ import {
   STANDING_STATES,
   TARGET_OPERATORS,
   TRIP_EFFECTS,
+  UNKNOWN_VERSION_EFFECTS,
   UPDATE_MODES,
   VERDICTS,
   WEEK_DAYS,
@@ -139,6 +141,17 @@ const app = z.object({
   channels: z.array(z.string()),
 });
 
+/** Settings of DDI; `platform` and `arch` are those of devices that tell none. */
+const ddi = z.object({
+  pollSeconds: count.describe('Seconds between two polls of a device.'),
+  ...{ platform: z.string(), arch: z.string().nullable() },
+  keys: z.record(z.enum(DDI_KEYS), z.string()).describe('Attributes that tell each of these.'),
+  unknownVersion: z.enum(UNKNOWN_VERSION_EFFECTS),
+  retries: count.describe('Retries of a release that failed on a device.'),
+  retryAfterMinutes: count.describe('Minutes before the first retry; doubled each time.'),
+  askDays: count.describe('Days after which attributes are asked for again; 0 for never.'),
+});
+
 const channel = z.object({
   name: z.string(),
   minimumSupportedVersion: z.string().nullable(),
@@ -152,6 +165,7 @@ const channel = z.object({
     .enum(APPROVAL_MODES)
     .describe('Whether what widens exposure waits for another member.'),
   approvalDays: count.describe('Days after which a request expires.'),
+  ddi: ddi.nullable().describe('Null where the channel answers no DDI.'),
 });
 
 const approval = z.object({
@@ -401,6 +415,7 @@ export const ANSWER_SHAPES = {
   Effect: effect,
   App: app,
   Channel: channel,
+  DdiSettings: ddi,
   Device: device,
   UpdateManifest: manifest,
   ReleaseAnswer: z.object({ release, findings: z.array(finding).exactOptional() }),

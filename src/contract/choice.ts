@@ -3,6 +3,11 @@
 export const RELEASE_STATUSES = ['published', 'paused', 'rolled_back', 'deprecated'] as const;
 export const UPDATE_MODES = ['optional', 'recommended'] as const;
 export const APPROVAL_MODES = ['none', 'one'] as const;
+export const DDI_AUTHS = ['open', 'token'] as const;
+/** What attributes of a device that speaks DDI may tell. */
+export const DDI_KEYS = ['platform', 'arch', 'version', 'bundle'] as const;
+/** What a device that speaks DDI gets while its version is unknown: nothing, or the highest release. */
+export const UNKNOWN_VERSION_EFFECTS = ['wait', 'offer'] as const;
 export const TARGET_OPERATORS = [
   ...(['In', 'NotIn', 'Exists', 'DoesNotExist', 'VersionGte', 'VersionLt'] as const),
 ] as const;

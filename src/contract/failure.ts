@@ -69,6 +69,7 @@ export const FAILURES = {
   refTaken: 'An app with this ref already exists',
   channelExists: 'A channel with this name already exists on this app',
   followsInCircle: 'A channel cannot follow itself, nor one that follows it',
+  ddiNeedsAuth: 'DDI needs ddiAuth: set open or token for the app first',
   alreadySetUp: 'An account exists already: sign in',
   passkeysUnavailable: 'Passkeys need the address of the console: the operator sets ADMIN_URL',
   staleChallenge: 'This was asked too long ago, or was answered already: try again',

@@ -86,6 +86,14 @@ export const LIMIT = {
   /** Time for which decided requests are kept. */
   approvalsKeptMs: 90 * 86_400_000,
 
+  ddiPollSecondsMin: 10,
+  /** `sleep` has eight characters, and so ends at 23:59:59. */
+  ddiPollSecondsMax: 86_399,
+  ddiRetriesMax: 8,
+  ddiRetryMinutesMin: 5,
+  ddiRetryMinutesMax: 10_080,
+  ddiAskDaysMax: 365,
+
   failureReasonLengthMax: 256,
   failureBodyBytesMax: 4096,
 

@@ -2,6 +2,7 @@
 
 import type { Answer } from './answer-shape.ts';
 import { DEVICE_CLIENTS, RELEASE_STATUSES } from './choice.ts';
+import type { DdiAuth } from './ddi.ts';
 import type { WebhookProvider } from './webhook-provider.ts';
 
 export type ReleaseStatus = Release['status'];
@@ -24,12 +25,15 @@ export type ChangeOf<Settings> = {
   readonly [Name in keyof Settings]?: Settings[Name] | undefined;
 };
 
-/** An app's name, and when it was archived (RFC 3339); null while it is not. */
+/** An app with its settings. */
 export type AppState = {
   readonly id: string;
   readonly ref: string;
   readonly name: string;
+  /** Time at which it was archived, RFC 3339; null while it is not. */
   readonly archivedAt: string | null;
+  /** How devices that speak DDI authenticate; null until it is set, and never again. */
+  readonly ddiAuth: DdiAuth | null;
 };
 
 /** Answer of the serving-control call. */

@@ -1,6 +1,7 @@
 // Terms that all parts of the ledger share: the author of a change, the channels that a change moved, and the
 // result of a dry run; and those of releases and channels.
 
+import type { DdiAuth, DdiSettings } from '../contract/ddi.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
   ApprovalPage,
@@ -389,15 +390,20 @@ export type OwnedRelease = {
 
 export type ReleasePage = { readonly releases: readonly Release[]; readonly total: number };
 
-/** Change of what an app is called, and of whether it is archived. */
+/** Change of an app: its name, whether it is archived, and how devices that speak DDI authenticate. */
 export type AppUpdate = {
   readonly app: string;
-  readonly change: ChangeOf<{ name: string; archived: boolean }>;
+  readonly change: ChangeOf<{ name: string; archived: boolean; ddiAuth: DdiAuth }>;
 };
 
 /** Policy of a channel: all of its settings. */
 export type ChannelPolicy = Omit<ListedChannel, 'name'>;
-export type ChannelChange = ChangeOf<ChannelPolicy>;
+export type ChannelChange = ChangeOf<Omit<ChannelPolicy, 'ddi'> & { ddi: DdiChange | null }>;
+
+/** Change of the settings of DDI; what it leaves out stays, or gets its default if DDI is off. */
+type DdiChange = ChangeOf<
+  Omit<DdiSettings, 'keys'> & { keys: ChangeOf<DdiSettings['keys']> }
+>;
 
 /** Change of the settings of a channel. */
 export type ChannelUpdate = {

@@ -128,7 +128,7 @@ function whyOf({ why }: Fields): string | null {
 }
 
 /** Words for a channel's settings. */
-const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
+const SETTINGS: Readonly<Record<string, (value: unknown, was: unknown) => string>> = {
   minimumSupportedVersion: (value) =>
     value === null
       ? 'removed the minimum version of {}'
@@ -139,6 +139,10 @@ const SETTINGS: Readonly<Record<string, (value: unknown) => string>> = {
   follows: (value) => `made {} follow ${value === null ? 'no channel' : value}`,
   approvals: (value) => `turned approvals ${value === 'one' ? 'on' : 'off'} for {}`,
   approvalDays: (value) => `let requests for approvals on {} expire after ${value} days`,
+  ddi: (value, was) =>
+    isEmpty(value) !== isEmpty(was)
+      ? `turned DDI ${isEmpty(value) ? 'off' : 'on'} for {}`
+      : 'changed the DDI settings of {}',
 };
 
 function appChanged(was: Fields, is: Fields): Deed {
@@ -146,13 +150,16 @@ function appChanged(was: Fields, is: Fields): Deed {
   if (is.name !== undefined) parts.push(`renamed {} from “${was.name}” to “${is.name}”`);
   if (is.archived === true) parts.push('archived {}');
   if (is.archived === false) parts.push('brought {} back');
+  if (is.ddiAuth !== undefined) parts.push(`set the DDI authentication of {} to ${is.ddiAuth}`);
   return [sentence(parts, 'Changed the settings of {}'), parts.length > 0];
 }
 
 function channelChanged(was: Fields, is: Fields): Deed {
-  const changed = Object.keys(is).filter((name) => was[name] !== is[name]);
-  const parts = changed.flatMap((name) => SETTINGS[name]?.(is[name]) ?? []);
-  const isWhole = parts.length > 0 && parts.length === changed.length;
+  const changed = Object.keys(is).filter(
+    (name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]),
+  );
+  const parts = changed.flatMap((name) => SETTINGS[name]?.(is[name], was[name]) ?? []);
+  const isWhole = parts.length > 0 && parts.length === changed.length && !changed.includes('ddi');
   return [sentence(parts, 'Changed the settings of {}'), isWhole];
 }
 

@@ -74,6 +74,8 @@ export function snapshot(
     minimumSupportedVersion: null,
     requireSignature: false,
     follows: null,
+    ddi: null,
+    ddiAuth: null,
     releases,
     ...parts,
   };

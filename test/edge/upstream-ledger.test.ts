@@ -19,7 +19,7 @@ function snapshot(revision: number, versions: readonly string[], epoch = 0): Ser
   return {
     ...{ appId: 'app_1', appRef: 'app', channelId: 'chn_1', channel: 'stable' },
     ...{ epoch, revision, updateMode: 'optional', minimumSupportedVersion: null },
-    ...{ requireSignature: false, follows: null },
+    ...{ requireSignature: false, follows: null, ddi: null, ddiAuth: null },
     releases: versions.map((version) => ({
       ...{ id: `rel_${version}`, edition: `e${version}`, version, notes: '', status: 'published' },
       ...{ rolloutPct: 100, targets: null, offered: false, followed: false },

@@ -108,10 +108,11 @@ serviceSuite('an archived app', (node) => {
 
   it('is changed by a body of known fields', async () => {
     for (const [body, error] of [
-      [{}, /^body: One of name or archived is required/],
+      [{}, /^body: One of name, archived or ddiAuth is required/],
       [{ name: '' }, /^name: /],
       [{ name: 'a\u202eb' }, /^name: /],
       [{ archived: 'yes' }, /^archived: Must be true or false/],
+      [{ ddiAuth: null }, /^ddiAuth: Must be one of/],
       [{ ref: 'other' }, /^ref: Unrecognized key/],
     ] as const) {
       expectError(await change(body), 400, expect.stringMatching(error));

@@ -166,12 +166,14 @@ serviceSuite('approvals', (node) => {
     const owner = await member(node, tenant.org, 'owner');
     const set = (change: Json) =>
       owner.call('PATCH', 'channels', { app: tenant.app, name: 'stable', ...change });
+    expectStatus(await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'token' }), 200);
     expectStatus(await setChannel(tenant, { defaultRollout: 50, requireSignature: true }), 200);
     for (const change of [
       { defaultRollout: 51 },
       { requireSignature: false },
       { minimumSupportedVersion: '0.6.0' },
       { approvals: 'none', defaultRollout: 10 },
+      { ddi: { pollSeconds: 60 } },
     ]) {
       expectWaiting(await set(change));
     }

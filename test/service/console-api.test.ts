@@ -59,6 +59,19 @@ serviceSuite('the console API', (node) => {
       ...(['PATCH', 'channels', { app: 'r', name: 's', requireSignature }] as const),
       /^requireSignature: Expected a boolean$/,
     ]),
+    ...Object.entries<[value: unknown, error: RegExp]>({
+      pollSeconds: [9, /at least 10/],
+      platform: ['', /not be empty/],
+      keys: [{ version: '$v' }, /\.version: .*begin with/],
+      unknownVersion: ['guess', /Must be one of/],
+      retries: [9, /at most 8/],
+      retryAfterMinutes: [4, /at least 5/],
+      askDays: [366, /at most 365/],
+      auth: ['open', /Unrecognized key/],
+    }).map(([name, [value, error]]): [string, string, Json, RegExp] => [
+      ...(['PATCH', 'channels', { app: 'r', name: 's', ddi: { [name]: value } }] as const),
+      new RegExp(`^ddi\\.${name}.*${error.source}`),
+    ]),
     ['POST', 'keys', { org: 'o' }, /^name: Required$/],
     ['GET', 'audit', undefined, /^org: Required$/],
     ['GET', 'audit?org=o&limit=1001', undefined, /^limit: .*1000/],
@@ -84,6 +97,8 @@ serviceSuite('the console API', (node) => {
     const twice = 'A channel with this name already exists on this app';
     expectError(await make('beta'), 409, twice);
     expect((await make('Beta')).status).toBe(201);
+    const ddi = await admin(node, 'PATCH', 'channels', { app, name: 'stable', ddi: {} });
+    expectError(ddi, 409, 'DDI needs ddiAuth: set open or token for the app first');
     // An app is named by its id as well (§2.4).
     const change = { app: appId, name: 'stable', updateMode: 'recommended' };
     const changed = await admin(node, 'PATCH', 'channels', change);

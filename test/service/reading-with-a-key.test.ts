@@ -2,6 +2,7 @@
 // device (docs/contract.md 4.4 and 4.17 to 4.19).
 
 import { describe, expect, it } from 'vitest';
+import { DDI_DEFAULTS } from '../../src/contract/ddi.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, releaseOf } from '../support/tenant.ts';
@@ -74,13 +75,14 @@ serviceSuite('reading with a key', (node) => {
     const settings = {
       minimumSupportedVersion: '1.0.0',
       ...{ defaultRollout: 20, updateMode: 'recommended', requireSignature: true, follows: null },
-      ...{ approvals: 'none', approvalDays: 7 },
+      ...{ approvals: 'none', approvalDays: 7, ddi: { ...DDI_DEFAULTS, askDays: 0 } },
     };
+    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
     await tenant.setChannel(settings);
     const usual = {
       minimumSupportedVersion: null,
       ...{ defaultRollout: 100, updateMode: 'optional', requireSignature: false, follows: null },
-      ...{ approvals: 'none', approvalDays: 7 },
+      ...{ approvals: 'none', approvalDays: 7, ddi: null },
     };
     for (const app of [tenant.app, tenant.appId]) {
       const answer = await tenant.manage('GET', `channels?app=${app}`);

@@ -22,6 +22,7 @@ const PROMOTED = { ...SERVED, from: 'beta', artifacts: 1 };
 const PUBLISHED = 'Published it';
 const PLAN = { steps: [{ rollout: 10 }, { rollout: 100 }], guards: {}, onTrip: 'pause' };
 const SETTINGS = { defaultRollout: 100, follows: null, minimumSupportedVersion: null };
+const POLLS = { pollSeconds: 300, keys: { version: 'version' } };
 const signed = (requireSignature: boolean) => ({ requireSignature });
 
 describe('the sentence of an entry', () => {
@@ -66,6 +67,7 @@ describe('the sentence of an entry', () => {
       ...(['app.update', { name: 'A', archived: true }, { name: 'B', archived: false }] as const),
       'Renamed it from “A” to “B”, brought it back',
     ],
+    ['app.update', {}, { ddiAuth: 'token' }, 'Set the DDI authentication to token'],
   ])('%s from %j to %j is "%s"', (action, before, after, text) => {
     const sentence = auditSentence(entry(action, before, after));
     expect(sentence).toMatchObject({ text, why: null, isWhole: true });
@@ -110,6 +112,16 @@ describe('the sentence of an entry', () => {
     expect(withdrawn).toMatchObject({ text: 'Withdrew it', isWhole: false });
     const other = auditSentence(entry('account.end-sessions', null, { sessions: 2 }));
     expect(other).toMatchObject({ text: 'Ended the other sessions', isWhole: false });
+    for (const [before, after, text] of [
+      [null, POLLS, 'Turned DDI on for it'],
+      [POLLS, { ...POLLS, pollSeconds: 60 }, 'Changed the DDI settings'],
+      [POLLS, null, 'Turned DDI off for it'],
+    ] as const) {
+      const changed = entry('channel.update', { ddi: before }, { ddi: after });
+      expect(auditSentence(changed)).toMatchObject({ text, isWhole: false });
+    }
+    const same = entry('channel.update', { ddi: POLLS, follows: null }, { ddi: { ...POLLS } });
+    expect(auditSentence(same).text).toBe('Changed the settings');
     expect(auditSentence(entry('new.action', 1, null)).text).toBe('new.action');
     expect(auditSentence(entry('release.serve', null, null)).text).toBe('Changed how it is served');
   });

@@ -1,6 +1,7 @@
 // Serving state of a channel at one revision, as plain data. Nodes read it from the ledger in one statement,
 // share it through Redis, keep it on disk to restart without stores, and compile a catalog from it.
 
+import type { DdiAuth, DdiSettings } from '../../contract/ddi.ts';
 import type {
   Artifact,
   ChannelUpdateMode,
@@ -23,6 +24,10 @@ export type ServingSnapshot = {
   readonly requireSignature: boolean;
   /** Channel whose releases are served as well; null if there is none. */
   readonly follows: string | null;
+  /** Settings of DDI; null if the channel answers none. */
+  readonly ddi: DdiSettings | null;
+  /** How devices that speak DDI authenticate to the app; null if nobody has said so. */
+  readonly ddiAuth: DdiAuth | null;
   /**
    * Releases of the channel, then those of the followed channel except versions that the channel has itself;
    * each group oldest first: by creation, then by id.

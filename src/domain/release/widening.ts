@@ -1,6 +1,7 @@
 // What widens the exposure of a release, and so waits for an approval on a channel that asks for one
 // (docs/contract.md 33.2, 33.4 and 33.11): more devices may be offered it than before, now or later.
 
+import type { DdiSettings } from '../../contract/ddi.ts';
 import type { ApprovalMode } from '../../contract/resource.ts';
 import type { PlanAction, PlanStatus } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../decision/version.ts';
@@ -26,6 +27,7 @@ export type ExposingPolicy = {
   readonly follows: string | null;
   readonly approvals: ApprovalMode;
   readonly minimumSupportedVersion: string | null;
+  readonly ddi: Pick<DdiSettings, 'unknownVersion'> | null;
 };
 
 /** Change of a release (null before it exists), or of a channel's settings. */
@@ -81,6 +83,8 @@ function widensPolicy({
     (before.requireSignature && !after.requireSignature) ||
     (followsAnother && !isFollowedProtected) ||
     (before.approvals !== 'none' && after.approvals === 'none') ||
+    (before.ddi === null && after.ddi !== null) ||
+    (before.ddi?.unknownVersion !== 'offer' && after.ddi?.unknownVersion === 'offer') ||
     requiresMore(before, after)
   );
 }

@@ -1,14 +1,21 @@
 // Routes of the console API for apps, channels, releases, rollout plans and stops.
 
 import { z } from 'zod';
-import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
+import {
+  APPROVAL_MODES,
+  DDI_AUTHS,
+  UNKNOWN_VERSION_EFFECTS,
+  UPDATE_MODES,
+} from '../../contract/choice.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { isFreeRef, isRef } from '../../contract/ref.ts';
 import type { ConsoleRoutes } from '../endpoint/console-route.ts';
 import {
   appQuery,
+  labelKeyField,
   nameField,
+  platformField,
   rolloutField,
   statusField,
   targetingField,
@@ -47,15 +54,33 @@ const appChangeBody = z
     app: nameField,
     name: titleField.optional(),
     archived: z.boolean('Must be true or false').optional(),
+    ddiAuth: z.enum(DDI_AUTHS).optional(),
   })
   .refine(
-    ({ name, archived }) => name !== undefined || archived !== undefined,
-    'One of name or archived is required',
+    ({ app: _, ...change }) => Object.values(change).some((value) => value !== undefined),
+    'One of name, archived or ddiAuth is required',
   );
 const CHANNEL_SETTINGS = [
   ...['minimumSupportedVersion', 'defaultRollout', 'updateMode', 'requireSignature', 'follows'],
-  ...['approvals', 'approvalDays'],
+  ...['approvals', 'approvalDays', 'ddi'],
 ];
+const ddiField = z.strictObject({
+  pollSeconds: z.int().min(LIMIT.ddiPollSecondsMin).max(LIMIT.ddiPollSecondsMax).optional(),
+  platform: platformField.optional(),
+  arch: platformField.nullable().optional(),
+  keys: z
+    .strictObject({
+      platform: labelKeyField.optional(),
+      arch: labelKeyField.optional(),
+      version: labelKeyField.optional(),
+      bundle: labelKeyField.optional(),
+    })
+    .optional(),
+  unknownVersion: z.enum(UNKNOWN_VERSION_EFFECTS).optional(),
+  retries: z.int().min(0).max(LIMIT.ddiRetriesMax).optional(),
+  retryAfterMinutes: z.int().min(LIMIT.ddiRetryMinutesMin).max(LIMIT.ddiRetryMinutesMax).optional(),
+  askDays: z.int().min(0).max(LIMIT.ddiAskDaysMax).optional(),
+});
 const newChannelBody = z.strictObject({ app: nameField, name: channelNameField });
 const channelBody = z
   .strictObject({
@@ -68,6 +93,7 @@ const channelBody = z
     follows: nameField.nullable().optional(),
     approvals: z.enum(APPROVAL_MODES).optional(),
     approvalDays: z.int().min(1).max(LIMIT.approvalDaysMax).optional(),
+    ddi: ddiField.nullable().optional(),
   })
   .refine(
     (body) => Object.values(body).filter((value) => value !== undefined).length > 2,

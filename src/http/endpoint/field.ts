@@ -199,6 +199,12 @@ const matchLabelsField = objectField
     additionalProperties: { type: 'array', items: { type: 'string' }, minItems: 1 },
   });
 
+/** Key of a label. */
+export const labelKeyField = z.string().superRefine((key, context) => {
+  const reason = refuseKey(key);
+  if (reason !== undefined) context.addIssue({ code: 'custom', message: reason });
+});
+
 const expressionField = z
   .strictObject({
     key: textField(LIMIT.labelKeyLengthMax),

@@ -227,6 +227,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   refTaken: 409,
   channelExists: 409,
   followsInCircle: 409,
+  ddiNeedsAuth: 409,
   alreadySetUp: 409,
   passkeysUnavailable: 409,
   staleChallenge: 409,

@@ -1,7 +1,15 @@
 // Index of a snapshot: the channel's state and the edition of each release. A reader that has the releases of
 // another index reads only the new editions, so a change costs only what changed.
 
-import { RELEASE_STATUSES, TARGET_OPERATORS, UPDATE_MODES } from '../../contract/choice.ts';
+import {
+  DDI_AUTHS,
+  DDI_KEYS,
+  RELEASE_STATUSES,
+  TARGET_OPERATORS,
+  UNKNOWN_VERSION_EFFECTS,
+  UPDATE_MODES,
+} from '../../contract/choice.ts';
+import type { DdiSettings } from '../../contract/ddi.ts';
 import type { Artifact, Targeting } from '../../contract/resource.ts';
 import {
   compareServing,
@@ -73,11 +81,15 @@ export function indexText({ head, entries }: WrittenIndex): string {
   return `${head}\n${entries}`;
 }
 
+/** Fields that the head of an earlier version lacks. */
+const WITHOUT_DDI = { ddi: null, ddiAuth: null };
+
 /** Parses the text of an index; undefined if malformed. `parseEntries` checks the entries later. */
 export function parseIndex(text: string): SnapshotIndex | undefined {
   const end = text.indexOf('\n');
   if (end === -1) return undefined;
-  const head = parseJson(text.slice(0, end));
+  const parsed = parseJson(text.slice(0, end));
+  const head = isObject(parsed) ? { ...WITHOUT_DDI, ...parsed } : undefined;
   return isHead(head) ? { head, entries: text.slice(end + 1) } : undefined;
 }
 
@@ -114,7 +126,22 @@ function isHead(value: unknown): value is SnapshotHead {
     isOneOf(UPDATE_MODES, value.updateMode) &&
     typeof value.requireSignature === 'boolean' &&
     (value.follows === null || typeof value.follows === 'string') &&
-    (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string')
+    (value.minimumSupportedVersion === null || typeof value.minimumSupportedVersion === 'string') &&
+    (value.ddi === null || isDdi(value.ddi)) &&
+    (value.ddiAuth === null || isOneOf(DDI_AUTHS, value.ddiAuth))
+  );
+}
+
+function isDdi(value: unknown): value is DdiSettings {
+  if (!isObject<DdiSettings>(value)) return false;
+  const { pollSeconds, platform, arch, keys, unknownVersion, retries } = value;
+  return (
+    [pollSeconds, retries, value.retryAfterMinutes, value.askDays].every(isCount) &&
+    typeof platform === 'string' &&
+    (arch === null || typeof arch === 'string') &&
+    isObject<DdiSettings['keys']>(keys) &&
+    areTexts(...DDI_KEYS.map((key) => keys[key])) &&
+    isOneOf(UNKNOWN_VERSION_EFFECTS, unknownVersion)
   );
 }
 

@@ -14,7 +14,7 @@ const SERVED: ExposedRelease = { status: 'published', rolloutPct: 10, targets: n
 const PLAN: PlanMark = { id: 'one', status: 'running', step: 0 };
 const POLICY: ExposingPolicy = {
   ...{ defaultRollout: 50, requireSignature: true, follows: null, approvals: 'one' },
-  minimumSupportedVersion: '1.0.0',
+  ...{ minimumSupportedVersion: '1.0.0', ddi: null },
 };
 const EXPRESSION = { key: '$version', operator: 'VersionGte', values: ['1.0.0'] } as const;
 const labels = (...tier: string[]): Targeting => ({ matchLabels: { tier }, matchExpressions: [] });
@@ -77,6 +77,8 @@ describe('a change of a release widens (§33.2)', () => {
 describe('a change of settings widens (§33.4)', () => {
   type Policy = Partial<ExposingPolicy>;
   type Case = [title: string, before: Policy, after: Policy, boolean];
+  const WAITS: Policy = { ddi: { unknownVersion: 'wait' } };
+  const OFFERS: Policy = { ddi: { unknownVersion: 'offer' } };
   const cases: Case[] = [
     ['nothing changes', {}, {}, false],
     ['the default rollout rises', {}, { defaultRollout: 51 }, true],
@@ -93,6 +95,11 @@ describe('a change of settings widens (§33.4)', () => {
     ['the minimum version is cleared', {}, { minimumSupportedVersion: null }, false],
     ['approvals are turned off', {}, { approvals: 'none' }, true],
     ['approvals are turned on', { approvals: 'none' }, {}, false],
+    ['DDI is turned on', {}, WAITS, true],
+    ['DDI is turned off', OFFERS, {}, false],
+    ['DDI offers to unknown versions', WAITS, OFFERS, true],
+    ['DDI goes on to offer to unknown versions', OFFERS, OFFERS, false],
+    ['DDI offers to unknown versions no more', OFFERS, WAITS, false],
   ];
   test.each(cases)('%s', (_, was, is, expected) => {
     const change = { before: { ...POLICY, ...was }, after: { ...POLICY, ...is } };

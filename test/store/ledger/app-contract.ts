@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
+import type { AppUpdate, ChannelRevision } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
   expectValue,
@@ -11,6 +12,8 @@ import {
   UNKNOWN_NAMES,
 } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
+
+const byChannel = (a: ChannelRevision, b: ChannelRevision) => (a.channel < b.channel ? -1 : 1);
 
 export function describeApps({ ledger }: LedgerUnderTest): void {
   const tenant = tenantOfEach(ledger);
@@ -69,7 +72,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
         expect(created.value).toEqual({
           ...{ app: tenant.app, name, minimumSupportedVersion: null, defaultRollout: 100 },
           ...{ updateMode: 'optional', requireSignature: false, follows: null },
-          ...{ approvals: 'none', approvalDays: 7 },
+          ...{ approvals: 'none', approvalDays: 7, ddi: null },
         });
         expect(created.changed).toMatchObject([{ appRef: tenant.app, channel: name, revision: 1 }]);
       }
@@ -87,7 +90,7 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       const { value, changed } = await tenant.with({ app: tenant.appId }).setChannel(change);
       expect(value).toEqual({
         ...{ app: tenant.app, name: 'stable', defaultRollout: 100, ...change },
-        ...{ approvals: 'none', approvalDays: 7 },
+        ...{ approvals: 'none', approvalDays: 7, ddi: null },
       });
       expect(changed).toMatchObject([{ appRef: tenant.app, channel: 'stable', revision: 2 }]);
       expect(await tenant.stable()).toMatchObject({ revision: 2, ...change });
@@ -100,6 +103,62 @@ export function describeApps({ ledger }: LedgerUnderTest): void {
       }
       expect((await tenant.stable()).revision).toBe(3);
       expect(await tenant.audit()).toEqual(before);
+    });
+  });
+
+  describe('DDI', () => {
+    const setApp = async (change: AppUpdate['change']) => {
+      const input = { app: tenant.app, change };
+      return expectValue(await ledger.updateApp({ input, actor: OPERATOR }));
+    };
+
+    test('how devices authenticate is set for the app, and every channel serves it (§34.41)', async () => {
+      expectValue(await ledger.createChannel(tenant.app, 'beta', OPERATOR));
+      const moved = [
+        { channel: 'beta', revision: 2 },
+        { channel: 'stable', revision: 2 },
+      ];
+      const { value, changed } = await setApp({ ddiAuth: 'open' });
+      expect(value).toMatchObject({ ref: tenant.app, ddiAuth: 'open' });
+      expect([...changed].sort(byChannel)).toMatchObject(moved);
+      expect(await tenant.stable()).toMatchObject({ revision: 2, ddi: null, ddiAuth: 'open' });
+      for (const none of [{ ddiAuth: 'open' }, { name: 'Another' }] as const) {
+        expect(await setApp(none)).toMatchObject({ value: { ddiAuth: 'open' }, changed: [] });
+      }
+      expect((await setApp({ ddiAuth: 'token' })).changed).toHaveLength(2);
+      expect((await tenant.audit())[0]).toMatchObject({
+        ...{ action: 'app.update', before: { ddiAuth: 'open' }, after: { ddiAuth: 'token' } },
+      });
+    });
+
+    test('a channel answers DDI once its app says so; what a change leaves out stays, and null turns it off (§34.1, §34.49)', async () => {
+      const { app } = tenant;
+      const on = { app, channel: 'stable', change: { ddi: {} } };
+      const before = await tenant.audit();
+      const early = await ledger.updateChannel({ input: on, actor: OPERATOR });
+      expect(early).toEqual(fail('ddiNeedsAuth'));
+      expect((await tenant.setChannel({ ddi: null })).changed).toEqual([]);
+      expect(await tenant.audit()).toEqual(before);
+      await setApp({ ddiAuth: 'token' });
+      const keys = { platform: 'platform', arch: 'arch', version: 'version', bundle: 'bundle' };
+      const usual = {
+        ...{ pollSeconds: 300, platform: 'linux', arch: null, keys, unknownVersion: 'wait' },
+        ...{ retries: 2, retryAfterMinutes: 60, askDays: 7 },
+      };
+      const { value, changed } = await tenant.setChannel({ ddi: {} });
+      expect([value.ddi, changed]).toMatchObject([usual, [{ revision: 3 }]]);
+      expect((await tenant.stable()).ddi).toEqual(usual);
+      await tenant.setChannel({ ddi: { retries: 0, keys: { version: 'firmware' } } });
+      const own = { ...usual, retries: 0, keys: { ...keys, version: 'firmware' }, arch: 'arm' };
+      expect((await tenant.setChannel({ ddi: { arch: 'arm' } })).value.ddi).toEqual(own);
+      expect((await tenant.setChannel({ ddi: { retries: 0 } })).changed).toEqual([]);
+      expect(await tenant.stable()).toMatchObject({ revision: 5, ddi: own, ddiAuth: 'token' });
+      expect((await tenant.audit())[0]).toMatchObject({
+        ...{ before: { ddi: { arch: null } }, after: { ddi: own } },
+      });
+      await tenant.setChannel({ ddi: null });
+      expect((await tenant.stable()).ddi).toBeNull();
+      expect((await tenant.setChannel({ ddi: {} })).value.ddi).toEqual(usual);
     });
   });
 

@@ -252,6 +252,12 @@ export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
     // 1.0.0 would take over from 2.0.0, which has no signature.
     expect(await set({ requireSignature: true })).toBe('waits');
     expect(await set({ minimumSupportedVersion: '0.0.1' })).toBe('waits');
+    // A request of a version that knew no DDI is to meet the same state.
+    const waiting = await database.query(
+      'SELECT FROM approvals WHERE app_id = $1 AND strpos(asked_on::text, $2) > 0',
+      [tenant.appId, 'ddi'],
+    );
+    expect(waiting).toEqual([]);
     await turn('beta', 'none');
     await put('beta', '0.5.0', { rolloutPct: 1 });
     await turn('beta', 'one');

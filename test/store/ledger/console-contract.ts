@@ -135,6 +135,7 @@ export function describeConsoleReads({ database, ledger }: LedgerUnderTest): voi
         ref: tenant.app,
         name: `App ${tenant.app}`,
         archivedAt: null,
+        ddiAuth: null,
         devices: 2,
         devicesDay: 1,
         channels: [

@@ -39,6 +39,7 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
     expect(await tenant.stable()).toEqual({
       ...{ appId: tenant.appId, appRef: tenant.app, channelId: changed[0]?.channelId },
       ...{ channel: 'stable', epoch: 0, revision: 2, updateMode: 'optional', follows: null },
+      ...{ ddi: null, ddiAuth: null },
       ...{ minimumSupportedVersion: null, requireSignature: false },
       releases: [{ ...shown, edition, targets: null, offered: false, followed: false }],
     });

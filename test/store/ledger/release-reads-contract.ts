@@ -122,7 +122,7 @@ export function describeReleaseReads({ database, ledger }: LedgerUnderTest): voi
       const release = `${app}/stable@1.2.0`;
       const policy = (defaultRollout: number) => ({
         ...{ minimumSupportedVersion: null, updateMode: 'optional', requireSignature: false },
-        ...{ follows: null, defaultRollout, approvals: 'none', approvalDays: 7 },
+        ...{ follows: null, defaultRollout, approvals: 'none', approvalDays: 7, ddi: null },
       });
       const made = { id: tenant.appId, ref: app, name: `App ${app}`, channels: ['stable'] };
       expect(entries).toEqual([

@@ -46,6 +46,7 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
     const announced = { name: named, version: '1.0.0', notes: '', host: HOST, isEdit: false };
     const deleted = { way: 'deleted', isDraft: false, host: HOST, reason: 'deleted' } as const;
     const paused = (was: Serving) => ({ ...was, status: 'paused' as const });
+    const change = { ddiAuth: 'token' } as const;
     const settings = { app, channel: 'stable', change: { defaultRollout: 5 } };
     return [
       () => tenant.publish('2.0.0', {}, { known }),
@@ -55,6 +56,7 @@ export function describeRewinds({ database, ledger }: LedgerUnderTest): void {
       () => ledger.controlServing({ ...by, input: { ...named, transition: paused } }),
       () => ledger.withdrawRelease({ ...by, input: named }),
       () => ledger.updateChannel({ input: settings, actor: OPERATOR, known }),
+      () => ledger.updateApp({ input: { app, change }, actor: OPERATOR, known }),
     ];
   }
 

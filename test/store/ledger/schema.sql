@@ -362,7 +362,9 @@ CREATE TABLE public.apps (
     ref text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL,
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
-    archived_at timestamp(3) with time zone
+    archived_at timestamp(3) with time zone,
+    ddi_auth text COLLATE pg_catalog."C",
+    CONSTRAINT apps_ddi_auth_check CHECK ((ddi_auth = ANY (ARRAY['open'::text, 'token'::text])))
 );
 
 CREATE TABLE public.audit_entries (
@@ -409,8 +411,10 @@ CREATE TABLE public.channels (
     follows text COLLATE pg_catalog."C",
     approvals text DEFAULT 'none'::text NOT NULL,
     approval_days integer DEFAULT 7 NOT NULL,
+    ddi json,
     CONSTRAINT channels_approval_days_check CHECK (((approval_days >= 1) AND (approval_days <= 30))),
     CONSTRAINT channels_approvals_check CHECK ((approvals = ANY (ARRAY['none'::text, 'one'::text]))),
+    CONSTRAINT channels_ddi_check CHECK ((json_typeof(ddi) = 'object'::text)),
     CONSTRAINT channels_default_rollout_check CHECK (((default_rollout >= 0) AND (default_rollout <= 100))),
     CONSTRAINT channels_update_mode_check CHECK ((update_mode = ANY (ARRAY['optional'::text, 'recommended'::text])))
 );

@@ -2,6 +2,7 @@
 // is taken for one.
 
 import { expect, it } from 'vitest';
+import { DDI_DEFAULTS } from '../../../src/contract/ddi.ts';
 import {
   compareIndexes,
   indexText,
@@ -20,7 +21,11 @@ const WHOLE = snapshot([OFFERED, NEW], {
   epoch: 3,
   revision: 12,
   minimumSupportedVersion: '1.0.0',
+  ddi: DDI_DEFAULTS,
+  ddiAuth: 'token',
 });
+/** Fields that the index of an earlier version lacks. */
+const NEW_KEYS = ['ddi', 'ddiAuth'];
 
 function indexOf(text: string): SnapshotIndex {
   const index = parseIndex(text);
@@ -56,13 +61,23 @@ it('a channel without releases has an index', () => {
 it.each(Object.keys(WHOLE).filter((key) => key !== 'releases'))(
   'without %s, or with one of another type, it is refused',
   (key) => {
-    for (const wrong of [undefined, {}, [1]]) {
+    for (const wrong of NEW_KEYS.includes(key) ? [{}, [1]] : [undefined, {}, [1]]) {
       expect(parseIndex(indexText(writeIndex({ ...WHOLE, [key]: wrong })))).toBeUndefined();
     }
   },
 );
 
+it('an index of an earlier version, which has no DDI, is read as one without (§34.49)', () => {
+  const earlier = { ...WHOLE, ddi: undefined, ddiAuth: undefined } as unknown as typeof WHOLE;
+  const read = parseIndex(indexText(writeIndex(earlier)));
+  expect(read?.head).toMatchObject({ revision: 12, ddi: null, ddiAuth: null });
+});
+
 it.each([
+  ['ddiAuth', 'tokens'],
+  ['ddi', { ...DDI_DEFAULTS, retries: '2' }],
+  ['ddi', { ...DDI_DEFAULTS, keys: { ...DDI_DEFAULTS.keys, version: 1 } }],
+  ['ddi', { ...DDI_DEFAULTS, unknownVersion: 'ask' }],
   ['revision', 1.5],
   ['revision', -1],
   ['epoch', '7'],

@@ -73,7 +73,8 @@ const EXAMINED_MAX = 30;
 
 /** Selects channels and releases as text, which the embedded database transfers far faster than objects. */
 const APPS = `
-  SELECT apps.id, apps.ref, apps.name, ${isoText('apps.archived_at')} AS "archivedAt", (
+  SELECT apps.id, apps.ref, apps.name, ${isoText('apps.archived_at')} AS "archivedAt",
+    apps.ddi_auth AS "ddiAuth", (
     SELECT coalesce(sum(devices), 0)::float8 FROM fleet_counts WHERE app_id = apps.id
   ) AS total, (
     SELECT coalesce(json_agg(json_build_object(
@@ -126,10 +127,10 @@ export async function listAppOverviews(
     channels: JSON.parse(channels) as readonly ListedChannel[],
   }));
   const overviews = await readChannelOverviews(sql, organizationId, apps);
-  return apps.map(({ app: { id, ref, name, archivedAt }, total, channels }) => ({
-    ...{ id, ref, name, archivedAt },
+  return apps.map(({ app, total, channels }) => ({
+    ...app,
     devices: total,
-    devicesDay: seen.get(id) ?? 0,
+    devicesDay: seen.get(app.id) ?? 0,
     channels: channels.flatMap((channel) => overviews.get(channel) ?? []),
   }));
 }
@@ -210,6 +211,7 @@ function snapshotOf(
   return {
     ...{ appId: app.id, appRef: app.ref, channelId: name, channel: name, epoch: 0, revision: 0 },
     ...{ updateMode: 'optional', minimumSupportedVersion: null, requireSignature, follows },
+    ...{ ddi: null, ddiAuth: null },
     releases: releases.flatMap(({ hasArtifacts: _, isTargeted: __, ...release }) => {
       const text = contents.get(release.id);
       if (text === undefined) return [];

@@ -17,7 +17,7 @@ import {
 import { atomically } from '../change/atomically.ts';
 import { insertAudit, organizationExists } from '../change/audit.ts';
 import type { Change, Locked } from '../change/change.ts';
-import { findApp, findChannel } from '../change/channels.ts';
+import { findApp, findChannel, lockAllChannels, raiseRevisions } from '../change/channels.ts';
 import { columns, isoText, newId } from '../database/columns.ts';
 import type { Database, Sql } from '../database/database.ts';
 import { insertChannel } from './channels.ts';
@@ -89,30 +89,34 @@ const COLUMNS = columns<AppState>({
   ref: 'ref',
   name: 'name',
   archivedAt: isoText('archived_at'),
+  ddiAuth: 'ddi_auth',
 });
 
 /** App that a change has locked, as it was. */
 type AppPlace = Locked & { readonly app: OwnedApp; readonly before: AppState };
 
 /**
- * Renames an app, given by ref or id, archives it, or restores it, under an exclusive lock. Every transaction
- * that adds a release or a channel to the app waits for this lock. A change without effect writes no audit
- * entry.
+ * Changes an app, given by ref or id, under an exclusive lock. Every transaction that adds a release or a
+ * channel to the app waits for this lock. All channels serve `ddiAuth`: a change of it moves their revisions.
+ * A change without effect writes no audit entry.
  */
 export const UPDATE_APP: Change<AppUpdate, AppState, AppPlace> = {
-  async lock(sql, { scope, input: { app: name } }) {
+  async lock(sql, { scope, input: { app: name, change }, known }) {
     const app = await findApp(sql, scope, name);
     if (isFailure(app)) return app;
     const before = await lockApp(sql, app.id);
-    return before === undefined ? fail('unknownApp') : { app, before, channels: [] };
+    if (before === undefined) return fail('unknownApp');
+    const channels = change.ddiAuth === undefined ? [] : await lockAllChannels(sql, app, known);
+    return { app, before, channels };
   },
-  async work(sql, { app, before }, { input: { change } }) {
+  async work(sql, { app, before, channels }, { input: { change } }) {
     const [after = before] = await sql.query<AppState>(
       `UPDATE apps SET name = coalesce($2, name),
          archived_at = CASE $3::boolean WHEN true THEN coalesce(archived_at, clock_timestamp())
-           WHEN false THEN NULL ELSE archived_at END
+           WHEN false THEN NULL ELSE archived_at END,
+         ddi_auth = coalesce($4, ddi_auth)
        WHERE id = $1 RETURNING ${COLUMNS}`,
-      [app.id, change.name ?? null, change.archived ?? null],
+      [app.id, change.name ?? null, change.archived ?? null, change.ddiAuth ?? null],
     );
     const [was, is] = [changed(before, after), changed(after, before)];
     if (Object.keys(is).length === 0) return { value: after, changed: [] };
@@ -123,7 +127,9 @@ export const UPDATE_APP: Change<AppUpdate, AppState, AppPlace> = {
       before: was,
       after: is,
     });
-    return { value: after, changed: [] };
+    const isServed = after.ddiAuth !== before.ddiAuth;
+    const ids = channels.map(({ id }) => id);
+    return { value: after, changed: isServed ? await raiseRevisions(sql, app, ids, false) : [] };
   },
   answer: (app) => app,
 };
@@ -142,6 +148,7 @@ function changed(state: AppState, other: AppState): Readonly<Record<string, unkn
     ...((state.archivedAt === null) === (other.archivedAt === null)
       ? {}
       : { archived: state.archivedAt !== null }),
+    ...(state.ddiAuth === other.ddiAuth ? {} : { ddiAuth: state.ddiAuth }),
   };
 }
 

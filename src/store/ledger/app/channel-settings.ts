@@ -1,6 +1,7 @@
 // SQL that changes the settings of channels.
 
 import type { ChangedChannel } from '../../../contract/console.ts';
+import { DDI_DEFAULTS, type DdiSettings } from '../../../contract/ddi.ts';
 import type { Finding } from '../../../contract/dry-run.ts';
 import { fail, isFailure } from '../../../contract/failure.ts';
 import type { ListedChannel } from '../../../contract/resource.ts';
@@ -9,7 +10,12 @@ import {
   type ReachingRelease,
 } from '../../../domain/release/finding/minimum-reach.ts';
 import { openDoors } from '../../../domain/release/open-doors.ts';
-import { type ChannelPolicy, type ChannelUpdate, changedBy } from '../../ledger-terms.ts';
+import {
+  type ChannelChange,
+  type ChannelPolicy,
+  type ChannelUpdate,
+  changedBy,
+} from '../../ledger-terms.ts';
 import type { Change, LockedOne } from '../change/change.ts';
 import {
   type FoundChannel,
@@ -20,7 +26,7 @@ import {
   recordChannelChange,
 } from '../change/channels.ts';
 import { recordingSettings } from '../change/exposure.ts';
-import { POLICY_COLUMNS } from '../database/columns.ts';
+import { jsonOrNull, POLICY_COLUMNS } from '../database/columns.ts';
 import type { Sql } from '../database/database.ts';
 
 /**
@@ -38,7 +44,7 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
   },
   async work(sql, { channel, followed }, { input: { change } }) {
     const before = policyOf(channel);
-    const after = changedBy(before, change);
+    const after = changedBy(before, { ...change, ddi: ddiAfter(before.ddi, change.ddi) });
     const findings = [
       ...(await findOpenDoors(sql, channel, after)),
       ...(await findUnmetMinimum(sql, channel, after)),
@@ -51,6 +57,7 @@ export const UPDATE_CHANNEL: Change<ChannelUpdate, ChangedChannel, SettingsPlace
     if (followed !== undefined && (await leadsTo(sql, followed.id, channel.id))) {
       return fail('followsInCircle');
     }
+    if (after.ddi !== null && !(await hasDdiAuth(sql, channel.app.id))) return fail('ddiNeedsAuth');
     const isNew = after.follows !== before.follows;
     const settings = { before, after, followed: isNew ? followed : undefined };
     const changed = await recordingSettings(sql, channel, settings, async () => {
@@ -124,19 +131,31 @@ async function findUnmetMinimum(
   return minimumFindings({ minimumSupportedVersion, releases });
 }
 
+function ddiAfter(before: DdiSettings | null, change: ChannelChange['ddi']): DdiSettings | null {
+  if (change === undefined || change === null) return change === null ? null : before;
+  const from = before ?? DDI_DEFAULTS;
+  return changedBy(from, { ...change, keys: changedBy(from.keys, change.keys ?? {}) });
+}
+
+/** Returns whether the app says how devices authenticate. It needs no lock, because it goes on to say so. */
+async function hasDdiAuth(sql: Sql, appId: string): Promise<boolean> {
+  const rows = await sql.query('SELECT FROM apps WHERE id = $1 AND ddi_auth IS NOT NULL', [appId]);
+  return rows.length > 0;
+}
+
 function policyOf(channel: LockedChannel): ChannelPolicy {
   const { minimumSupportedVersion, defaultRollout, updateMode, requireSignature } = channel;
-  const { follows, approvals, approvalDays } = channel;
+  const { follows, approvals, approvalDays, ddi } = channel;
   return {
     ...{ minimumSupportedVersion, defaultRollout, updateMode, requireSignature },
-    ...{ follows, approvals, approvalDays },
+    ...{ follows, approvals, approvalDays, ddi },
   };
 }
 
 async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise<void> {
   await sql.query(
     `UPDATE channels SET minimum_supported_version = $2, default_rollout = $3, update_mode = $4,
-       require_signature = $5, approvals = $7, approval_days = $8, follows = (
+       require_signature = $5, approvals = $7, approval_days = $8, ddi = $9, follows = (
          SELECT followed.id FROM channels AS followed
          WHERE followed.app_id = channels.app_id AND followed.name = $6
        )
@@ -144,6 +163,7 @@ async function storePolicy(sql: Sql, id: string, policy: ChannelPolicy): Promise
     [
       ...[id, policy.minimumSupportedVersion, policy.defaultRollout, policy.updateMode],
       ...[policy.requireSignature, policy.follows, policy.approvals, policy.approvalDays],
+      jsonOrNull(policy.ddi),
     ],
   );
 }

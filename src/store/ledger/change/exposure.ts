@@ -153,8 +153,10 @@ export async function recordingSettings<Policy extends ExposingPolicy, Value>(
   if (!sql.exposure.isWatched) return change();
   const isFollowedProtected = followed !== undefined && asksForApproval(followed);
   const isWiderByName = widens({ kind: 'channel', before, after, isFollowedProtected });
+  // Requests that earlier versions stored have no `ddi`.
+  const met = { ...before, ddi: before.ddi ?? undefined };
   const note = (isWider: boolean) =>
-    sql.exposure.changes.push({ channel: channel.name, version: null, before, isWider });
+    sql.exposure.changes.push({ channel: channel.name, version: null, before: met, isWider });
   if (isWiderByName || !asksForApproval(channel) || !movesReleases(before, after)) {
     note(isWiderByName && asksForApproval(channel));
     return change();

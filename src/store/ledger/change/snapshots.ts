@@ -25,6 +25,7 @@ const INDEX = `
     channels.minimum_supported_version AS "minimumSupportedVersion",
     channels.require_signature AS "requireSignature",
     (SELECT name FROM channels AS followed WHERE followed.id = channels.follows) AS follows,
+    channels.ddi, app.ddi_auth AS "ddiAuth",
     array_to_string(ARRAY(
       SELECT CASE WHEN offered_at IS NULL THEN edition ELSE edition || '*' END
       FROM releases WHERE releases.channel_id = channels.id ORDER BY created_at, id
@@ -36,7 +37,7 @@ const INDEX = `
       ) ORDER BY created_at, id
     ), ' ') AS entries
   FROM (
-    SELECT id, ref FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
+    SELECT id, ref, ddi_auth FROM apps WHERE ref = $1 OR id = $1 ORDER BY (ref = $1) DESC LIMIT 1
   ) AS app
   LEFT JOIN channels ON channels.app_id = app.id AND channels.name = $2`;
 

@@ -76,6 +76,7 @@ export const POLICY_COLUMNS = columns<ChannelPolicy>({
   approvals: 'approvals',
   approvalDays: 'approval_days',
   follows: '(SELECT followed.name FROM channels AS followed WHERE followed.id = channels.follows)',
+  ddi: 'channels.ddi',
 });
 
 /** Columns of an invitation, for rows of `invitations`. */
