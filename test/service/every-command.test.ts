@@ -142,6 +142,10 @@ const ROWS: Readonly<Record<string, Row>> = {
   'app rename': [(place) => [...app(place), '--name', 'Other'], /^name: Other$/m],
   'app archive': [app, /^archivedAt: \d/m],
   'app restore': [app, /^archivedAt: -$/m],
+  'app set': [
+    (place) => [...app(place), '--ddi-auth', 'token'],
+    /^ddiAuth: token\n\nLabels that are told/m,
+  ],
   'app list': [org, /^REF +NAME/m],
   'channel create': [(place) => [...app(place), '--name', 'nightly'], /^name: nightly$/m],
   'channel update': [

@@ -61,6 +61,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'app rename': '--app notes --name "Acme Notebook"',
   'app archive': '--app notes',
   'app restore': '--app notes',
+  'app set': '--app notes --ddi-auth token',
   'app list': '--org org_1',
   'channel create': '--app notes --name nightly',
   'channel update': '--app notes --name stable --default-rollout 10 --require-signature true',

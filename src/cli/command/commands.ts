@@ -1,13 +1,15 @@
 // Commands of the operator: they set up organizations, apps, channels, keys, webhooks and tokens of edges,
 // and maintain the service.
 
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
-import { APPROVAL_MODES, UPDATE_MODES } from '../../contract/choice.ts';
+import { APPROVAL_MODES, DDI_AUTHS, UPDATE_MODES } from '../../contract/choice.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
+import { DDI_DEFAULTS } from '../../contract/ddi.ts';
 import type { ListedEdgeToken } from '../../contract/edge.ts';
-import { KEY_RIGHTS } from '../../contract/resource.ts';
+import { type AppState, KEY_RIGHTS } from '../../contract/resource.ts';
 import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
+import { DDI_AUTH_WORDS } from '../../words/ddi-auth.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';
 import { backupFile } from '../call/backup-file.ts';
 import { choice, names, type Options, query, wholeNumber } from '../call/options.ts';
@@ -69,6 +71,28 @@ function addAppCommands(app: Command, connect: Connect): void {
   const archived = 'let an app take no more releases; its devices are answered as before';
   change('archive', archived, { archived: true });
   change('restore', 'bring an archived app back', { archived: false });
+  addAppSetCommand(app, connect);
+}
+
+function addAppSetCommand(app: Command, connect: Connect): void {
+  const words = DDI_AUTHS.map((auth) => `  ${auth}: ${DDI_AUTH_WORDS[auth]}`);
+  const set = app
+    .command('set')
+    .description('change the settings of an app')
+    .addHelpText('after', `\nWhat follows from --ddi-auth:\n${words.join('\n')}`);
+  asking(set, connect, (options) => send('PATCH', 'apps', options), { text: appText })
+    .requiredOption('--app <ref>', 'app')
+    .addOption(
+      choice('--ddi-auth <how>', 'how devices that speak DDI authenticate', DDI_AUTHS)
+        // There is no other setting yet.
+        .makeOptionMandatory(),
+    );
+}
+
+/** Returns an app, and what follows from how devices that speak DDI authenticate to it. */
+function appText(app: AppState): string {
+  const { ddiAuth } = app;
+  return ddiAuth === null ? printAnswer(app) : `${printAnswer(app)}\n\n${DDI_AUTH_WORDS[ddiAuth]}`;
 }
 
 function addChannelCommands(channel: Command, connect: Connect): void {
@@ -77,11 +101,12 @@ function addChannelCommands(channel: Command, connect: Connect): void {
     .requiredOption('--app <ref>', 'app')
     .requiredOption('--name <name>', 'channel');
   asking(
-    channel.command('update').description('change what a channel asks of its devices'),
+    channel.command('update').alias('set').description('change what a channel asks of its devices'),
     connect,
-    ({ minimumSupportedVersion: minimum, requireSignature, follows, ...options }) =>
+    ({ minimumSupportedVersion: minimum, requireSignature, follows, ddi, ...options }) =>
       send('PATCH', 'channels', {
         ...options,
+        ddi: ddi === undefined ? undefined : ddiChange(String(ddi)),
         requireSignature: requireSignature && requireSignature === 'true',
         minimumSupportedVersion: minimum === '' ? null : minimum,
         follows: follows === 'none' ? null : follows,
@@ -98,7 +123,41 @@ function addChannelCommands(channel: Command, connect: Connect): void {
     )
     .option('--follows <channel>', 'channel whose releases its devices get too, or none')
     .addOption(choice('--approvals <who>', 'who approves what widens exposure', APPROVAL_MODES))
-    .option('--approval-days <n>', 'days after which a request expires', wholeNumber);
+    .option('--approval-days <n>', 'days after which a request expires', wholeNumber)
+    .option(
+      '--ddi <settings>',
+      'answer devices that speak DDI: on, off, or settings, e.g. pollSeconds=60,keys.version=fw',
+      ddiSettings,
+    );
+}
+
+/** Checks that an option's value is `on`, `off`, or settings of DDI. */
+function ddiSettings(text: string): string {
+  const isRead = text === 'on' || text === 'off' || names(text).every((each) => SETTING.test(each));
+  if (isRead) return text;
+  throw new InvalidArgumentError('Expected on, off, or settings, e.g. pollSeconds=60,arch=arm.');
+}
+
+const SETTING = /^(keys\.)?([^=]+)=(.*)$/s;
+
+/** Returns the change that an option's value means; an empty value of a setting is null. */
+function ddiChange(text: string): object | null {
+  if (text === 'on' || text === 'off') return text === 'on' ? {} : null;
+  const settings: [string, unknown][] = [];
+  const keys: [string, string][] = [];
+  for (const each of names(text)) {
+    const [, group, name = '', value = ''] = SETTING.exec(each) ?? [];
+    if (group === undefined) settings.push([name, ddiValue(name, value)]);
+    else keys.push([name, value]);
+  }
+  const named = keys.length === 0 ? {} : { keys: Object.fromEntries(keys) };
+  return { ...Object.fromEntries(settings), ...named };
+}
+
+function ddiValue(name: string, value: string): string | number | null {
+  const usual = new Map<string, unknown>(Object.entries(DDI_DEFAULTS)).get(name);
+  if (typeof usual === 'number' && /^\d+$/.test(value)) return Number(value);
+  return value === '' ? null : value;
 }
 
 /** Returns the settings of a channel, and the findings about them. */

@@ -49,6 +49,7 @@ const CHANNEL_COLUMNS: readonly Column<ListedChannel>[] = [
   { label: 'minimum', value: ({ minimumSupportedVersion }) => minimumSupportedVersion },
   { label: 'signed only', value: ({ requireSignature }) => (requireSignature ? 'yes' : 'no') },
   ...fieldColumns('follows', 'approvals'),
+  { label: 'ddi', value: ({ ddi }) => (ddi ? 'yes' : 'no') },
 ];
 
 /** Column that shows whether a secret still works. */

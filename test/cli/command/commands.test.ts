@@ -57,6 +57,16 @@ it.each<[line: string, call: string, body?: Json]>([
     'PATCH channels',
     { ...BETA, minimumSupportedVersion: null, requireSignature: false, follows: null },
   ],
+  ...Object.entries({
+    ...{ on: {}, off: null, 'arch=,platform=7': { arch: null, platform: '7' } },
+    'pollSeconds=60,unknownVersion=offer,keys.version=fw,keys.arch=cpu': {
+      ...{ pollSeconds: 60, unknownVersion: 'offer', keys: { version: 'fw', arch: 'cpu' } },
+    },
+  }).map(([value, ddi]): [string, string, Json] => [
+    ...([`channel set --app notes --name beta --ddi ${value}`, 'PATCH channels'] as const),
+    { ...BETA, ddi },
+  ]),
+  ['app set --app notes --ddi-auth open', 'PATCH apps', { app: 'notes', ddiAuth: 'open' }],
   ['key revoke ../apps', 'POST keys/..%2Fapps/revoke'],
   ['audit --org o --limit 2', 'GET audit?org=o&limit=2'],
   [
