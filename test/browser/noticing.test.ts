@@ -125,6 +125,23 @@ describeOwnerTab('what the console says', (opened, node) => {
     await edit.fill('Name', 'Pocket notes');
     await edit.send('Rename');
     await at.link('Pocket notes').waitFor();
+    const settings = await at.opens('Channel settings', 'Settings of');
+    await settings.reads('choose first under Edit app how these devices authenticate');
+    await settings.press('Cancel');
+    await at.press('Edit app…');
+    await edit.reads("open: Whoever knows a device's id can close its actions.");
+    await edit.choose('Devices that speak DDI authenticate', 'token');
+    await edit.send('Save');
+    await at.press('Channel settings');
+    await settings.choose('Devices that speak DDI', 'on');
+    await settings.fill('Seconds between two polls', '60');
+    await settings.fill('Attribute that tells the version', 'firmware');
+    await settings.send('Save');
+    const { body } = await tenant.manage('GET', `channels?app=${tenant.app}`);
+    expect(body?.channels).toMatchObject([
+      { name: 'beta', ddi: null },
+      { ddi: { pollSeconds: 60, retries: 2, keys: { arch: 'arch', version: 'firmware' } } },
+    ]);
     await at.press('Edit app…');
     await edit.press('Archive it');
     await at.reads('This app is archived');

@@ -1,10 +1,14 @@
-// Dialog in which owners change an app: what it is called, and whether it is archived.
+// Dialog in which owners change an app: what it is called, how devices that speak DDI authenticate, and
+// whether it is archived.
 
 import { useState } from 'preact/hooks';
+import { DDI_AUTHS } from '../../contract/choice.ts';
 import type { AppOverview } from '../../contract/console.ts';
+import type { DdiAuth } from '../../contract/ddi.ts';
+import { DDI_AUTH_WORDS } from '../../words/ddi-auth.ts';
 import { call } from '../api/call.ts';
 import { Dialog } from '../form/dialog.tsx';
-import { Field } from '../form/field.tsx';
+import { Choice, Field } from '../form/field.tsx';
 import { Form, useFields } from '../form/form.tsx';
 import { SmallButton } from '../form/small-button.tsx';
 import { useMay } from '../session/use-session.ts';
@@ -24,11 +28,13 @@ export function EditApp(props: EditAppProps) {
   );
 }
 
+type AppChange = { name: string } | { archived: boolean } | { ddiAuth: DdiAuth };
+
 function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => void }) {
   const { values, field } = useFields({ name: app.name });
   const name = values.name.trim();
   const isArchived = app.archivedAt !== null;
-  const save = async (change: { name: string } | { archived: boolean }) => {
+  const save = async (change: AppChange) => {
     await call('PATCH', 'apps', { app: app.id, ...change });
     await onChange();
     onClose();
@@ -49,6 +55,7 @@ function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => 
           {...field('name')}
         />
       </Form>
+      <AuthForm present={app.ddiAuth} onSend={(ddiAuth) => save({ ddiAuth })} />
       <Form
         label={isArchived ? 'Bring the app back' : 'Archive the app'}
         send={isArchived ? 'Bring it back' : 'Archive it'}
@@ -66,5 +73,41 @@ function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => 
         )}
       </Form>
     </Dialog>
+  );
+}
+
+/** Choice of nothing, which only an app without `ddiAuth` has. */
+const UNSET = { value: '', label: 'Not chosen' } as const;
+
+const AUTHS = [
+  { value: 'open', label: 'Not at all (open)' },
+  { value: 'token', label: 'By a token (token)' },
+] as const satisfies readonly { value: DdiAuth; label: string }[];
+
+/** Form for how devices that speak DDI authenticate, with what follows from the choice. */
+function AuthForm(props: { present: DdiAuth | null; onSend: (ddiAuth: DdiAuth) => Promise<void> }) {
+  const { present, onSend } = props;
+  const [chosen, choose] = useState<DdiAuth | ''>(present ?? '');
+  const obstacle = chosen === '' ? 'Choose one' : 'It is chosen';
+  return (
+    <Form
+      label="Choose how devices that speak DDI authenticate"
+      send="Save"
+      tone="plain"
+      onSend={async () => chosen !== '' && onSend(chosen)}
+      obstacle={chosen === '' || chosen === present ? obstacle : undefined}
+    >
+      <Choice
+        label="Devices that speak DDI authenticate"
+        value={chosen}
+        options={present === null ? [UNSET, ...AUTHS] : AUTHS}
+        onChoose={choose}
+        hint={DDI_AUTHS.map((auth) => (
+          <span key={auth}>
+            <strong>{auth}</strong>: {DDI_AUTH_WORDS[auth]}{' '}
+          </span>
+        ))}
+      />
+    </Form>
   );
 }

@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { ChannelDetail } from '../../contract/console.ts';
+import type { DdiAuth } from '../../contract/ddi.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { call } from '../api/call.ts';
 import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
@@ -12,6 +13,7 @@ import { countText, numberText } from '../format/figure-text.ts';
 import { belowMinimum, totalOf } from '../format/fleet-bars.ts';
 import { useLoad } from '../hook/use-load.ts';
 import { OpenDoors } from '../rollout/open-doors.tsx';
+import { DdiFields } from './ddi-fields.tsx';
 
 const MODES = optionsOf({ optional: 'Optional', recommended: 'Recommended' });
 
@@ -19,11 +21,12 @@ const SIGNATURES = optionsOf({ optional: 'Optional', required: 'Required' });
 
 const APPROVALS = optionsOf({ none: 'Not asked for', one: 'One other member' });
 
-type Chosen = Pick<ChannelDetail, 'updateMode' | 'requireSignature' | 'follows'> & AskedApprovals;
+type Chosen = Pick<ChannelDetail, 'updateMode' | 'requireSignature' | 'follows' | 'ddi'> &
+  AskedApprovals;
 
 function chosenOf(details: ChannelDetail): Chosen {
-  const { updateMode, requireSignature, follows, approvals, approvalDays } = details;
-  return { updateMode, requireSignature, follows, approvals, approvalDays };
+  const { updateMode, requireSignature, follows, approvals, approvalDays, ddi } = details;
+  return { updateMode, requireSignature, follows, approvals, approvalDays, ddi };
 }
 
 /** Option for no channel; no channel has an empty name. */
@@ -35,29 +38,27 @@ export function ChannelDialog(
     details: ChannelDetail;
     /** Names of the app's other channels. */
     others: readonly string[];
+    ddiAuth: DdiAuth | null;
   },
 ) {
-  const { details, others, ...end } = props;
+  const { details, others, ddiAuth, ...end } = props;
   const { values, field } = useFields({
     minimumSupportedVersion: details.minimumSupportedVersion ?? '',
     defaultRollout: String(details.defaultRollout),
   });
   const [chosen, setChosen] = useState<Chosen>(() => chosenOf(details));
   const choose = (part: Partial<Chosen>) => setChosen({ ...chosen, ...part });
-  const { updateMode, requireSignature, follows, approvals } = chosen;
-  const wanted = {
+  const { updateMode, requireSignature, follows, approvals, ddi } = chosen;
+  const change = changedIn(details, {
     ...chosen,
     minimumSupportedVersion: values.minimumSupportedVersion.trim() || null,
     defaultRollout: Number(values.defaultRollout),
-  };
-  const names = Object.keys(wanted) as (keyof typeof wanted)[];
-  const changed = names.filter((name) => wanted[name] !== details[name]);
-  const change = Object.fromEntries(changed.map((name) => [name, wanted[name]]));
+  });
   return (
     <FormDialog
       title={`Settings of ${details.name}`}
       verb="Save"
-      obstacle={changed.length === 0 ? 'Nothing was changed' : undefined}
+      obstacle={Object.keys(change).length === 0 ? 'Nothing was changed' : undefined}
       onSend={() => call('PATCH', 'channels', { app: details.app, name: details.name, ...change })}
       {...end}
     >
@@ -89,10 +90,31 @@ export function ChannelDialog(
         onChoose={(choice) => choose({ follows: choice === NOBODY ? null : choice })}
         hint="Its devices also get the releases of the channel it follows: the highest version of both."
       />
+      <DdiFields
+        ddiAuth={ddiAuth}
+        settings={ddi}
+        onChange={(settings) => choose({ ddi: settings })}
+      />
       <ApprovalFields {...chosen} onChange={choose} />
       <OpenDoors app={details.app} channel={details.name} change={{ approvals, follows }} />
     </FormDialog>
   );
+}
+
+/** Returns the fields of `after` that differ; of a record in both, only its fields that differ. */
+function changedIn(before: object, after: object): Readonly<Record<string, unknown>> {
+  const was = new Map<string, unknown>(Object.entries(before));
+  const changed = Object.entries(after).flatMap(([name, value]): [string, unknown][] => {
+    const old = was.get(name);
+    if (!isRecord(old) || !isRecord(value)) return Object.is(old, value) ? [] : [[name, value]];
+    const inner = changedIn(old, value);
+    return Object.keys(inner).length === 0 ? [] : [[name, inner]];
+  });
+  return Object.fromEntries(changed);
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 type AskedApprovals = Pick<ChannelDetail, 'approvals' | 'approvalDays'>;

@@ -87,6 +87,7 @@ export function ChannelPage({ app, channel }: { app: AppOverview; channel: strin
       {open === 'settings' && details.data !== undefined && (
         <ChannelDialog
           details={details.data}
+          ddiAuth={app.ddiAuth}
           others={app.channels.map(({ name }) => name).filter((name) => name !== channel)}
           onClose={() => setOpen(undefined)}
           onDone={reload}
@@ -121,6 +122,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
     updateMode,
     requireSignature,
     follows,
+    ddi,
     standing,
   } = details;
   const serving = servingText(standing, details.name);
@@ -142,6 +144,7 @@ function ChannelLead({ details }: { details: ChannelDetail }) {
         </>
       )}
       {requireSignature && ' · signed artifacts only'}
+      {ddi !== null && ' · answers DDI'}
       {follows !== null && (
         <>
           {' '}
