@@ -43,7 +43,7 @@ describe('classifyAsset', () => {
       const format = target === 'filtered' ? undefined : artifactFormat({ url });
       return [name, read(name), ...(format === undefined ? [] : [format])];
     });
-    expect(found).toHaveLength(138);
+    expect(found).toHaveLength(147);
     expect(found).toEqual(SAMPLES_WITH_FORMATS);
   });
 
@@ -171,6 +171,7 @@ describe('classifyAsset', () => {
     filtered: Game-win.zip.001 | Game-win.z01 | Game-linux.tar.gz.partaa | Game-win.part2.rar
     filtered: tool-1.0.0-py3-none-win_amd64.whl | tool-linux-x64.vsix | tool-1.0.0.x86_64_linux.bottle.tar.gz
     filtered: bitwarden.2024.1.0.nupkg | OBS-Studio-31.0.0-Ubuntu-24.04-x86_64-dbsym.ddeb
+    filtered: gateway.swu.sha256 | gateway-1.2.3.raucb.dgst | gateway.swu.001 | gateway-debug.swu
     filtered: tool-x86_64-apple-darwin-update | LICENSE-linux | ventoy-1.0.96-livecd-linux.iso
     `),
   ])('what nobody installs is filtered: %s', (name) => {

@@ -33,6 +33,8 @@ export const ARTIFACT_FORMATS = [
   'apk',
   'aab',
   'ipa',
+  'swu',
+  'raucb',
   'tar.gz',
   'tar.xz',
   'tar.zst',

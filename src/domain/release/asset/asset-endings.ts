@@ -39,7 +39,7 @@ export const INSTALLERS: ReadonlyMap<string, readonly string[]> = new Map([
   ...wordEntries('dmg mpkg', ['darwin']),
   // `app` may be part of a product's name: GitHub replaces the space before it with a dot.
   ...wordEntries('app', ['darwin', 'ios', 'linux', 'windows']),
-  ...wordEntries('deb rpm appimage snap flatpak pacman run ipk eopkg', ['linux']),
+  ...wordEntries('deb rpm appimage snap flatpak pacman run ipk eopkg swu raucb', ['linux']),
   ...wordEntries('pkg', ['darwin', 'freebsd', 'netbsd']),
   ...wordEntries('apk', ['android', 'linux']),
   ...wordEntries('aab apks xapk', ['android']),
@@ -64,7 +64,8 @@ const METADATA = wordSet(`
 
 /** Endings of complete files; anything after them marks a file that belongs to them. */
 const WHOLE_FILES = wordSet(`
-  zip tar gz tgz xz txz bz2 tbz2 zst 7z rar exe msi msix msixbundle dmg deb rpm appimage flatpak apk nupkg`);
+  zip tar gz tgz xz txz bz2 tbz2 zst 7z rar exe msi msix msixbundle dmg deb rpm appimage flatpak apk nupkg
+  swu raucb`);
 
 function isKnown(ending: string): boolean {
   return [ARCHIVES, METADATA, INSTALLERS, PROGRAMS].some((endings) => endings.has(ending));

@@ -68,6 +68,8 @@ describe('a format is read off the address', () => {
     nupkg: App-1.2.3-full.nupkg
     tar.gz: app.tar.gz
     pacman: app.pacman
+    swu: gateway-1.2.3.swu | GATEWAY.SWU
+    raucb: gateway_1.2.3_arm64.raucb
     flatpak: app.flatpak
     tar.zst: app.tar.zst
     7z: App-1.2.3-win-x64.7z
