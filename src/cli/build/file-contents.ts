@@ -30,13 +30,13 @@ async function readContent(
 ): Promise<Content> {
   const sha512 = createHash('sha512');
   const sha256 = createHash('sha256');
-  // Squirrel and Velopack ask for the SHA-1 of their packages.
-  const sha1 = name.toLowerCase().endsWith('.nupkg') ? createHash('sha1') : undefined;
+  // Squirrel, Velopack and DDI clients ask for it.
+  const sha1 = createHash('sha1');
   let size = 0;
   try {
     for await (const part of createReadStream(path)) {
       const bytes = part as Buffer;
-      for (const hash of [sha512, sha256, sha1]) hash?.update(bytes);
+      for (const hash of [sha512, sha256, sha1]) hash.update(bytes);
       size += bytes.length;
       onProgress(name, size, expected);
     }
@@ -47,6 +47,6 @@ async function readContent(
     size,
     sha512: sha512.digest('base64'),
     sha256: sha256.digest('hex'),
-    ...(sha1 === undefined ? {} : { sha1: sha1.digest('hex') }),
+    sha1: sha1.digest('hex'),
   };
 }

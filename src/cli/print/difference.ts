@@ -47,10 +47,14 @@ function byName(artifacts: readonly Artifact[]): readonly (readonly [string, Art
   });
 }
 
-/** Returns the first field that differs. A checksum comes first, because its difference matters most. */
-function firstOther(one: Artifact, other: Artifact): keyof Artifact | undefined {
-  const fields = [...new Set([...FIRST, ...keysOf(one), ...keysOf(other)])];
-  return fields.find((field) => one[field] !== other[field]);
+/**
+ * Returns the first field that differs. A checksum comes first, because its difference matters most. A SHA-1
+ * that the published artifact lacks is no difference: version 0.3.0 sent it only for packages of NuGet.
+ */
+function firstOther(one: Artifact, published: Artifact): keyof Artifact | undefined {
+  const fields = new Set([...FIRST, ...keysOf(one), ...keysOf(published)]);
+  if (published.sha1 === undefined) fields.delete('sha1');
+  return [...fields].find((field) => one[field] !== published[field]);
 }
 
 const FIRST: readonly (keyof Artifact)[] = ['sha512', 'size', 'platform', 'arch'];

@@ -4,6 +4,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Artifact } from '../../../src/contract/resource.ts';
 import { BUILT, ELECTRON_BUILDER, type Folder, TAURI } from '../../support/build-folders.ts';
 import { BuildShell, URL_BASE } from '../../support/build-shell.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -76,6 +77,15 @@ describe('release publish', () => {
       const again = { outcome: 'already published', release: { status: 'paused' } };
       expect(await shell.json(...args)).toMatchObject(again);
       expect(shell.releases).toHaveLength(1);
+    });
+
+    it('succeeds where an earlier command has published it without a SHA-1 (Command line)', async () => {
+      const args = shell.publish(both());
+      await shell.json(...args);
+      const [release = {}] = shell.releases;
+      const artifacts = release.artifacts as readonly Artifact[];
+      Object.assign(release, { artifacts: artifacts.map(({ sha1: _, ...rest }) => rest) });
+      expect(await shell.json(...args)).toMatchObject({ outcome: 'already published' });
     });
 
     it.each<[what: string, files: () => string[], words: string, notes?: string]>([
