@@ -470,6 +470,11 @@ export const ANSWER_SHAPES = {
     decisions: z.array(z.object({ deviceId: z.string(), update: manifest.nullable() })),
     updatesOffered: count,
   }),
+  DeviceTokens: z.object({
+    tokens: z.array(
+      z.object({ deviceId: z.string(), token: z.string().describe('32 characters of base64url.') }),
+    ),
+  }),
   ReleaseNotesFeed: z.object({
     app: z.string(),
     channel: z.string(),

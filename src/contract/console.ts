@@ -39,7 +39,10 @@ import type {
   Artifact,
   AuditEntry,
   Channel,
+  DdiCredentialList,
+  DdiSecret,
   Invitation,
+  IssuedGatewayToken,
   ListedChannel,
   ListedKey,
   ListedSession,
@@ -167,6 +170,11 @@ export type ConsoleAnswers = {
   'POST webhooks': IssuedWebhookSecret;
   'PATCH webhooks': AppWebhook;
   'POST webhooks/disable': DisabledWebhook;
+  'GET ddi-credentials': DdiCredentialList;
+  'POST gateway-tokens': IssuedGatewayToken;
+  'POST gateway-tokens/revoke': RevokedKey;
+  'POST ddi-secrets': DdiSecret;
+  'POST ddi-secrets/remove': { readonly id: string };
   'GET destinations': { readonly destinations: readonly Destination[] };
   'POST destinations': IssuedDestination;
   'GET destinations/:id': Destination;
@@ -484,6 +492,6 @@ export type ResealedSecrets = {
   readonly resealed: number;
   /** Number of secrets that no key decrypts. */
   readonly unreadable: number;
-  /** Cursor of the webhook or destination after which the next call continues; null at the end. */
+  /** Cursor of the webhook, destination or secret after which the next call continues; null at the end. */
   readonly next: string | null;
 };

@@ -35,6 +35,8 @@ export const FAILURES = {
   unknownDevice: 'Unknown device',
   unknownKey: 'Unknown API key',
   unknownEdgeToken: 'Unknown edge token',
+  unknownGatewayToken: 'Unknown gateway token',
+  unknownDdiSecret: 'Unknown secret of device tokens',
   edgeUnauthorized: 'Invalid or revoked edge token',
   unknownDestination: 'Unknown destination',
   unknownDelivery: 'Unknown delivery',
@@ -79,6 +81,8 @@ export const FAILURES = {
   lastOwner: 'An organization must keep an owner',
   tooManyInvitations: 'Too many open invitations: revoke some',
   tooManyDestinations: 'Too many destinations: remove some',
+  tooManyGatewayTokens: 'Too many gateway tokens: revoke one',
+  tooManyDdiSecrets: 'Too many secrets of device tokens: remove one',
   destinationOff: 'This destination is off: turn it on first',
   noSecret: 'Only a webhook has a secret',
   recipientKnown: 'This recipient needs no link',
@@ -96,6 +100,8 @@ export const FAILURES = {
   tooManyFeeds: 'Too many open live feeds: close some',
   internal: 'Internal error',
   webhookUnreadable: 'The webhook cannot be verified with the present SECRET_KEY: enable it again',
+  ddiSecretUnreadable:
+    'The secret of device tokens cannot be read with the present SECRET_KEY: add another one',
   unavailable: 'Temporarily unavailable, try again shortly',
 } as const satisfies Record<string, string>;
 

@@ -161,6 +161,10 @@ export const LIMIT = {
   /** Maximum number of an app's latest check-ins at the start of a live feed. */
   liveSamplesMax: 20,
   keysShownMax: 1000,
+  /** Maximum number of gateway tokens of an app that are not revoked. */
+  gatewayTokensMax: 4,
+  /** Maximum number of an app's secrets of device tokens. */
+  ddiSecretsMax: 2,
   /** Maximum number of destinations of an organization. */
   destinationsMax: 50,
   destinationAppsMax: 100,

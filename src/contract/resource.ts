@@ -140,6 +140,40 @@ export type KeyRight = (typeof KEY_RIGHTS)[number];
 /** API key without its secret, which is shown only when the key is created. */
 export type ApiKey = { readonly id: string; readonly name: string; readonly prefix: string };
 
+// Credentials of devices that speak DDI (docs/contract.md 34.42), without their secrets.
+
+/** Token by which a gateway acts for every device of an app. */
+export type GatewayToken = {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  /** Author, as in the audit log. */
+  readonly createdBy: string;
+  readonly lastUsedAt: string | null;
+  /** RFC 3339; null while it is valid. */
+  readonly revokedAt: string | null;
+};
+
+/** New token; its text is shown only once. */
+export type IssuedGatewayToken = GatewayToken & { readonly token: string };
+
+/** Secret of an app that device tokens are made with; nobody sees the secret itself. */
+export type DdiSecret = {
+  readonly id: string;
+  readonly createdAt: string;
+  /** Author, as in the audit log. */
+  readonly createdBy: string;
+};
+
+/** Token of one device, which it sends as `TargetToken`. */
+export type DeviceToken = Answer<'DeviceTokens'>['tokens'][number];
+
+/** Gateway tokens, revoked ones included, and secrets of an app, both newest first. */
+export type DdiCredentialList = {
+  readonly gatewayTokens: readonly GatewayToken[];
+  readonly secrets: readonly DdiSecret[];
+};
+
 /** Kinds of serving changes that the audit log can be filtered by. */
 export const AUDIT_DEEDS = [...RELEASE_STATUSES, 'raised', 'lowered', 'retargeted'] as const;
 export type AuditDeed = (typeof AUDIT_DEEDS)[number];

@@ -14,6 +14,7 @@ import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import type { Webhook } from '../contract/resource.ts';
 import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
+import { resealDdiSecrets } from '../fleet/ddi-tokens.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { type DestinationSecretsLedger, resealDestinations } from '../notify/destinations.ts';
 import type { SecretBox } from '../notify/secret-box.ts';
@@ -211,12 +212,15 @@ export function isSignedWith(secret: string, signed: Buffer, signature: Buffer):
   return digest.length === signature.length && timingSafeEqual(digest, signature);
 }
 
-// Encrypts the secrets of webhooks and destinations again under the first of several keys, so that an
-// operator can remove the others. A call works for 2 seconds and returns a cursor for the next one. Repeating
-// a call changes nothing, and deliveries are verified meanwhile.
+// Encrypts the secrets of webhooks, destinations and device tokens again under the first of several keys, so
+// that an operator can remove the others. A call works for 2 seconds and returns a cursor for the next one.
+// Repeating a call changes nothing, and deliveries are verified meanwhile.
 
 type ResealDependencies = {
-  readonly ledger: Pick<Ledger, 'listSealedSecrets' | 'replaceSealedSecrets'> &
+  readonly ledger: Pick<
+    Ledger,
+    'listSealedSecrets' | 'replaceSealedSecrets' | 'listDdiSecrets' | 'replaceDdiSecrets'
+  > &
     DestinationSecretsLedger;
   /** Undefined without SECRET_KEY. */
   readonly box: SecretBox | undefined;
@@ -257,13 +261,20 @@ export class ResealSecrets {
     return total;
   }
 
-  /** Encrypts a batch again: webhooks first, by app and code host, then destinations. */
-  private resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
+  /**
+   * Encrypts a batch again: webhooks first, by app and code host, then destinations, then secrets of device
+   * tokens.
+   */
+  private async resealBatch(box: SecretBox, after: string | undefined): Promise<ResealedSecrets> {
     const { ledger } = this.dependencies;
-    const destination = DESTINATION.exec(after ?? '');
-    return destination === null
-      ? this.resealWebhooks(box, after)
-      : resealDestinations(ledger, box, destination[1] ?? '', BATCH_MAX);
+    const [, kind, id = ''] = LATER.exec(after ?? '') ?? [];
+    if (kind === undefined) return this.resealWebhooks(box, after);
+    if (kind === 'destinations') {
+      const { next, ...counts } = await resealDestinations(ledger, box, id, BATCH_MAX);
+      return { ...counts, next: next ?? DEVICE_TOKENS };
+    }
+    const { next, ...counts } = await resealDdiSecrets(ledger, box, id, BATCH_MAX);
+    return { ...counts, next: next && `${DEVICE_TOKENS}${next}` };
   }
 
   private async resealWebhooks(
@@ -296,9 +307,10 @@ export class ResealSecrets {
   }
 }
 
-/** Cursor before the first destination; a cursor after a destination has its id appended. */
+/** Cursors before the first destination and the first secret of device tokens; after one, its id follows. */
 const DESTINATIONS = 'destinations/';
-const DESTINATION = /^destinations\/(.*)$/s;
+const DEVICE_TOKENS = 'device-tokens/';
+const LATER = /^(destinations|device-tokens)\/(.*)$/s;
 
 /** Parses a cursor of webhooks, `app/provider`; without a provider, it precedes the app's first webhook. */
 function readCursor(after: string | undefined): SecretPlace | undefined {

@@ -6,6 +6,7 @@ import { fail } from '../../src/contract/failure.ts';
 import { SecretBox } from '../../src/notify/secret-box.ts';
 import { ResealSecrets } from '../../src/publishing/webhooks.ts';
 import type { ResealedSecret, SecretPlace } from '../../src/store/console-ledger.ts';
+import type { ResealedDdiSecret, StoredDdiSecret } from '../../src/store/ddi-ledger.ts';
 import type {
   DestinationSecrets,
   ResealedDestination,
@@ -19,6 +20,7 @@ class Rows {
   readonly sealed = new Map<string, string>();
   readonly batches: number[] = [];
   destinations: DestinationSecrets[] = [];
+  ddi: StoredDdiSecret[] = [];
 
   constructor(count: number) {
     for (let index = 0; index < count; index++) {
@@ -36,6 +38,16 @@ class Rows {
     for (const { to } of changes) {
       this.destinations = this.destinations.map((each) => (each.id === to.id ? to : each));
     }
+    return changes.length;
+  }
+
+  async listDdiSecrets(after: string, countMax: number) {
+    return this.ddi.filter(({ id }) => id > after).slice(0, countMax);
+  }
+
+  async replaceDdiSecrets(changes: readonly ResealedDdiSecret[]): Promise<number> {
+    const sealedOf = new Map(changes.map(({ id, to }) => [id, to]));
+    this.ddi = this.ddi.map(({ id, sealed }) => ({ id, sealed: sealedOf.get(id) ?? sealed }));
     return changes.length;
   }
 
@@ -87,6 +99,21 @@ describe('ResealSecrets', () => {
     expect(opened.slice(0, 300)).toEqual(ids.flatMap((id) => Array(2).fill(`whsec_ of ${id}`)));
   });
 
+  it('secrets of device tokens come last', async () => {
+    const ledger = new Rows(1);
+    const owner = (id: string) => `ddi-secret:${id}`;
+    const ids = Array.from({ length: 101 }, (_, index) => `dds_${String(index).padStart(4, '0')}`);
+    ledger.ddi = ids.map((id) => ({ id, sealed: former.seal(`secret of ${id}`, owner(id)) }));
+    ledger.ddi.push({ id: 'dds_9999', sealed: 'what no key opens' });
+    const resealing = new ResealSecrets({ ledger, box: both });
+    const all = { resealed: 102, unreadable: 1, next: null };
+    expect(await resealing.reseal(undefined)).toEqual(all);
+    expect(await resealing.reseal('device-tokens/dds_0099')).toEqual({ ...all, resealed: 0 });
+    const alone = new SecretBox(['the new key']);
+    const opened = ledger.ddi.map(({ id, sealed }) => alone.open(sealed, owner(id))?.secret);
+    expect(opened).toEqual([...ids.map((id) => `secret of ${id}`), undefined]);
+  });
+
   it('a call ends after two seconds and tells where the next one goes on', async () => {
     let clock = 0;
     const now = () => {
@@ -96,7 +123,8 @@ describe('ResealSecrets', () => {
     const resealing = new ResealSecrets({ ledger: new Rows(250), box: both, now });
     const next = 'app_0199/github';
     expect(await resealing.reseal(undefined)).toEqual({ resealed: 200, unreadable: 0, next });
-    expect(await resealing.reseal(next)).toEqual({ resealed: 50, unreadable: 0, next: null });
+    const rest = { resealed: 50, unreadable: 0, next: 'device-tokens/' };
+    expect(await resealing.reseal(next)).toEqual(rest);
   });
 
   it('a secret that no key opens is counted, and stays; without SECRET_KEY nothing is sealed', async () => {

@@ -44,6 +44,7 @@ function calls(of: World): readonly (readonly [Needed, ...Call])[] {
     ...read('viewer', `members?org=${org}`, `keys?org=${org}`, `audit?org=${org}`),
     ...read('viewer', `approvals?org=${org}`, `approvals/${of.approval}`),
     ...read('viewer', `webhooks/enabled?org=${org}`, `webhooks?app=${app}`, `stop?app=${app}`),
+    ...read('viewer', `ddi-credentials?app=${app}`),
     ...read('viewer', `labels?app=${app}`, `channels?app=${app}`, `channel${stable}`),
     ...read('viewer', `releases${stable}`, `release${one}`, `releases/plan${one}`),
     ...read('viewer', `releases/trouble${one}`, `releases/adoption${one}`),
@@ -100,7 +101,7 @@ function calls(of: World): readonly (readonly [Needed, ...Call])[] {
 const MAY_BE_LATE = [
   ...['POST resume', 'POST approvals', 'POST destinations', 'POST members', 'DELETE releases'],
   ...['POST releases/plan', 'POST releases/promote', 'POST releases/rehearse'],
-  'PATCH releases/plan',
+  ...['PATCH releases/plan', 'POST gateway-tokens', 'POST ddi-secrets'],
 ];
 
 serviceSuite('rights at the console', (node) => {
@@ -142,6 +143,7 @@ serviceSuite('rights at the console', (node) => {
     const { org, app } = world;
     const paths = [`members?org=${org}`, `keys?org=${org}`, `approvals?org=${org}`];
     paths.push(`releases?app=${app}&channel=stable`, `webhooks?app=${app}`);
+    paths.push(`ddi-credentials?app=${app}`);
     const answers = await Promise.all(paths.map((path) => admin(node, 'GET', path)));
     const { status, body } = await admin(node, 'GET', `audit?org=${org}&limit=1000`);
     expect(status).toBe(200);

@@ -115,6 +115,14 @@ async function edgeToken({ node }: Place): Promise<string[]> {
   return [idOf(body)];
 }
 
+/** Arguments for a gateway token, or a secret of device tokens, that the endpoint makes. */
+function credential(endpoint: string) {
+  return async ({ node, tenant }: Place) => {
+    const body = { app: tenant.app, ...(endpoint === 'gateway-tokens' && { name: 'proxy' }) };
+    return [idOf((await admin(node, 'POST', endpoint, body)).body), '--app', tenant.app];
+  };
+}
+
 /** Arguments for a plan that is held. */
 async function ofHeldPlan(place: Place): Promise<string[]> {
   const args = await ofPlan(place);
@@ -180,6 +188,13 @@ const ROWS: Readonly<Record<string, Row>> = {
   'edge-token create': [() => ['--name', 'west', '--all'], /^secret: sluice-edge_/m],
   'edge-token list': [after(edgeToken, () => []), /^ID +NAME/m],
   'edge-token revoke': [edgeToken, /^revokedAt: \d/m],
+  'ddi token add': [(place) => [...app(place), '--name', 'proxy'], /^token: [\w-]{32}$/m],
+  'ddi token list': [after(credential('gateway-tokens'), app), /^ID +NAME +STATE/m],
+  'ddi token revoke': [credential('gateway-tokens'), /^revokedAt: \d/m],
+  'ddi secret add': [app, MADE],
+  'ddi secret list': [after(credential('ddi-secrets'), app), /^ID +CREATED/m],
+  'ddi secret remove': [credential('ddi-secrets'), MADE],
+  'ddi device-token': [(place) => ['a', 'b', ...app(place)], /^DEVICE +TOKEN\na +[\w-]{32}$/m],
   audit: [org, /^AT +WHO +WHAT/m],
   'secrets reseal': [() => [], /^resealed: \d+$/m],
   backup: [({ folder }) => [`${folder}.tar.gz`], /^bytes: \d+$/m],

@@ -53,6 +53,7 @@ function calls({ app, ...of }: Subject): readonly (readonly [needs: string, ...C
     ['fleet', 'POST', 'fleet/report', { app, devices: [{ ...DEVICE, ...STABLE }] }],
     ['fleet', 'POST', 'fleet/decisions', { app, ...STABLE, devices: [DEVICE] }],
     ['fleet', 'POST', 'fleet/decisions', { app, ...STABLE, dryRun: true, devices: [DEVICE] }],
+    ['fleet', 'POST', 'ddi/tokens', { app, deviceIds: ['d1'] }],
     ['read or publish', 'GET', `releases${query}`],
     ['read', 'GET', `releases?app=${app}`],
     ['read', 'GET', 'apps'],

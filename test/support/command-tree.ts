@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { addCommands } from '../../src/cli/command/commands.ts';
+import { addDdiCommands } from '../../src/cli/command/ddi-commands.ts';
 import { addLocalCommands } from '../../src/cli/command/local-commands.ts';
 import { addReleaseCommands } from '../../src/cli/command/release-commands.ts';
 
@@ -19,6 +20,7 @@ export function commandTree(): Command {
   });
   addCommands(program, nothing);
   addReleaseCommands(program, nothing);
+  addDdiCommands(program, nothing, nothing);
   return program;
 }
 

@@ -42,8 +42,9 @@ const OF_THE_SERVICE: Variables = [
   ['…', 'all settings of the service: docs/operating/settings.md of the repository'],
 ];
 
+/** Groups of commands, and commands of other groups, that call the management API. */
 const PUBLISHERS: ReadonlySet<string> = new Set([
-  ...['release', 'plan', 'stop', 'resume', 'device', 'explain', 'import'],
+  ...['release', 'plan', 'stop', 'resume', 'device', 'explain', 'import', 'ddi device-token'],
 ]);
 
 const RELEASE = '--app notes --channel stable --version 1.4.0';
@@ -90,6 +91,13 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'edge-token create': '--name west --all',
   'edge-token list': '',
   'edge-token revoke': 'edge_1',
+  'ddi token add': '--app notes --name "proxy of plant 7"',
+  'ddi token list': '--app notes',
+  'ddi token revoke': 'gwt_1 --app notes',
+  'ddi secret add': '--app notes',
+  'ddi secret list': '--app notes',
+  'ddi secret remove': 'dds_1 --app notes',
+  'ddi device-token': 'board-0001 board-0002 --app notes',
   audit: '--org org_1 --limit 200',
   'release publish': `dist ${RELEASE} --url-base https://dl.example.com/1.4.0 --rollout 10`,
   'release list': '--app notes --channel stable --status published',
@@ -122,7 +130,7 @@ export function addHelp(program: Command): void {
 function describe(command: Command, name: string): void {
   const example = EXAMPLES[name];
   if (example !== undefined) {
-    const variables = variablesOf(name.split(' ')[0] ?? '');
+    const variables = variablesOf(name);
     const width = Math.max(...variables.map(([variable]) => variable.length));
     const lines = variables.map(([variable, meaning]) => `  ${variable.padEnd(width)}  ${meaning}`);
     const shown = `sluice ${name} ${example}`.trim();
@@ -131,7 +139,8 @@ function describe(command: Command, name: string): void {
   for (const each of command.commands) describe(each, `${name} ${each.name()}`);
 }
 
-function variablesOf(group: string): Variables {
-  if (PUBLISHERS.has(group)) return OF_PUBLISHERS;
+function variablesOf(name: string): Variables {
+  const [group = ''] = name.split(' ');
+  if (PUBLISHERS.has(group) || PUBLISHERS.has(name)) return OF_PUBLISHERS;
   return SERVICE_COMMANDS.has(group) ? OF_THE_SERVICE : OF_OPERATORS;
 }

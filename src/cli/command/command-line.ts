@@ -10,6 +10,7 @@ import { NotWell, USAGE_HINT, UsageError } from '../call/usage-error.ts';
 import { printableText } from '../print/print-answer.ts';
 import { addHelp, HELP } from './command-help.ts';
 import { addCommands } from './commands.ts';
+import { addDdiCommands } from './ddi-commands.ts';
 import { addReleaseCommands } from './release-commands.ts';
 
 const EXIT_FAILED = 1;
@@ -35,6 +36,7 @@ export async function runCommandLine(
   addMore(program);
   addCommands(program, connectConsole);
   addReleaseCommands(program, connectManagement);
+  addDdiCommands(program, connectConsole, connectManagement);
   addHelp(program);
   try {
     await program.parseAsync([...args], { from: 'user' });

@@ -253,7 +253,7 @@ function addSecretCommands(program: Command, connect: Connect): void {
   const secrets = program.command('secrets').description('secrets at rest');
   const command = secrets
     .command('reseal')
-    .description('encrypt webhook secrets under the first of several SECRET_KEYs');
+    .description('encrypt secrets at rest under the first of several SECRET_KEYs');
   answering(command, connect, reseal);
 }
 

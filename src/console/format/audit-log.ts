@@ -44,6 +44,7 @@ export const DEED_WORDS: readonly Deed[] = [
   deed('Changed apps', 'app'),
   deed('Deleted devices', 'device'),
   deed('Created or revoked keys', 'key'),
+  deed('Created or revoked gateway tokens', 'gateway-token'),
   deed('Changed webhooks', 'webhook'),
   deed('Changed notifications', 'destination'),
   deed('Changed members', 'member'),

@@ -13,6 +13,7 @@ import { accountRoutes } from './account-routes.ts';
 import { appRoutes } from './app-routes.ts';
 import { approvalRoutes } from './approval-routes.ts';
 import type { ConsoleServices } from './console-services.ts';
+import { ddiCredentialRoutes } from './ddi-credential-routes.ts';
 import { destinationRoutes } from './destination-routes.ts';
 import { fleetConsoleRoutes } from './fleet-console-routes.ts';
 import { oidcRoutes } from './oidc-routes.ts';
@@ -55,6 +56,7 @@ export function consoleRoutes(services: ConsoleServices): readonly Route[] {
     ...approvalRoutes(routes, services),
     ...fleetConsoleRoutes(routes, { ...services, access, recheck }),
     ...webhookConsoleRoutes(routes, webhooks),
+    ...ddiCredentialRoutes(routes, services),
     ...destinationRoutes(routes, services),
     ...operatorRoutes(routes, services),
   ];

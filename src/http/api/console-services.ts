@@ -7,6 +7,7 @@ import type { OneTimeLinks } from '../../access/one-time-links.ts';
 import type { Passkeys } from '../../access/passkeys.ts';
 import type { SignInWays } from '../../contract/oidc.ts';
 import type { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import type { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { Destinations } from '../../notify/destinations.ts';
 import type { Recipients } from '../../notify/recipients.ts';
@@ -42,6 +43,7 @@ export type ConsoleServices = ChangeServices & {
   readonly destinations: Destinations;
   readonly recipients: Recipients;
 
+  readonly ddiTokens: DdiTokens;
   readonly edgeTokens: EdgeTokens;
   readonly copies: LedgerCopies;
   readonly resealing: ResealSecrets;

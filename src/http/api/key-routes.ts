@@ -6,6 +6,7 @@ import type { KeyOperation, Services, SessionRoute } from '../endpoint/key-opera
 import { failureReply } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import { APPROVAL_OPERATIONS } from './approval-operations.ts';
+import { DDI_CREDENTIAL_OPERATIONS } from './ddi-credential-routes.ts';
 import { FLEET_OPERATIONS, READING_OPERATIONS } from './fleet-operations.ts';
 import { PLAN_OPERATIONS } from './plan-operations.ts';
 import { RELEASE_OPERATIONS } from './release-operations.ts';
@@ -19,6 +20,7 @@ export const KEY_OPERATIONS: readonly KeyOperation[] = [
   ...APPROVAL_OPERATIONS,
   ...READING_OPERATIONS,
   ...FLEET_OPERATIONS,
+  ...DDI_CREDENTIAL_OPERATIONS,
 ];
 
 /** Routes of the console API for operations that keys may call as well. */

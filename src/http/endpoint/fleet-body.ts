@@ -58,6 +58,11 @@ export const planWaveBody = z.strictObject({
   devices: devicesOf(z.strictObject({ ...deviceFields, bundle: bundleField.optional() })),
 });
 
+export const deviceTokensBody = z.strictObject({
+  app: nameField,
+  deviceIds: z.array(deviceIdField).min(1).max(LIMIT.devicesPerCallMax),
+});
+
 function devicesOf<Device extends z.ZodType>(device: Device) {
   return z.array(device).min(1).max(LIMIT.devicesPerCallMax);
 }

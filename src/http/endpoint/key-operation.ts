@@ -10,6 +10,7 @@ import type { Effect, Finding } from '../../contract/dry-run.ts';
 import { isFailure, type Outcome } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { AskedOperation, KeyRight, Release } from '../../contract/resource.ts';
+import type { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
 import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
@@ -41,6 +42,7 @@ export type Services = ChangeServices &
     readonly planWave: WavePlanner;
     readonly explainer: ExplainDecision;
     readonly standings: StandingReader;
+    readonly ddiTokens: DdiTokens;
   };
 
 /** Operation for callers with a key. */

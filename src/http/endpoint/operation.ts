@@ -1,7 +1,7 @@
 // Declaration of an endpoint for the OpenAPI document: its parameters, bodies and answers.
 
 import type { z } from 'zod';
-import { planWaveBody, reportFleetBody } from './fleet-body.ts';
+import { deviceTokensBody, planWaveBody, reportFleetBody } from './fleet-body.ts';
 import {
   promoteReleaseBody,
   publishReleaseBody,
@@ -67,4 +67,5 @@ export const BODY_SHAPES = {
   PlanControl: steerPlanBody,
   FleetReport: reportFleetBody,
   WaveRequest: planWaveBody,
+  DeviceTokenRequest: deviceTokensBody,
 } as const;

@@ -19,6 +19,7 @@ import {
 } from '../../access/sign-in-limits.ts';
 import { SigningKey } from '../../access/signing-key.ts';
 import { EdgeTokens } from '../../edge/server/edge-tokens.ts';
+import { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import type { DeviceLabels } from '../../fleet/device-labels.ts';
 import { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { ActivityBroadcast } from '../../fleet/live-activity.ts';
@@ -121,6 +122,7 @@ export function assembleConsole({
       destinations: assembleDestinations(config, ledger, secrets, { ...limits, recipients }),
       recipients,
       copies,
+      ddiTokens: new DdiTokens(ledger, secrets.box),
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,

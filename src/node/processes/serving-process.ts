@@ -6,6 +6,7 @@ import { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import { EdgeIndex } from '../../edge/server/edge-index.ts';
 import { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import { AuthenticateEdge } from '../../edge/server/edge-tokens.ts';
+import { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import { FailureReports } from '../../fleet/fleet-views.ts';
 import { ClockWatch } from '../../fleet/ledger-clock.ts';
 import { edgeRoutes } from '../../http/api/edge-routes.ts';
@@ -158,17 +159,8 @@ function assembleHandlers(
     ...healthOfNode,
     ...keyRoutes(guards, {
       ...changing,
-      ...{
-        ledger,
-        metrics,
-        freshnessSeconds,
-        explainer,
-        standings,
-        labels,
-        live,
-        mistakenIds,
-        planWave,
-      },
+      ...{ ledger, metrics, freshnessSeconds, explainer, standings, labels, live, mistakenIds },
+      ...{ planWave, ddiTokens: new DdiTokens(ledger, secrets.box) },
     }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,

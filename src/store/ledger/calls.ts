@@ -45,6 +45,18 @@ export {
   usePasswordReset,
 } from './people/accounts.ts';
 export {
+  addDdiSecret,
+  createGatewayToken,
+  listDdiCredentials,
+  listDdiSecrets,
+  makeDeviceTokens,
+  readDdiCredentials,
+  recordGatewayTokenUses,
+  removeDdiSecret,
+  replaceDdiSecrets,
+  revokeGatewayToken,
+} from './people/ddi-credentials.ts';
+export {
   countWaitingMessages,
   dropOldMessages,
   leaseDestinations,

@@ -12,6 +12,7 @@ import { describeChannelNames } from './channel-names-contract.ts';
 import { describeCheckIns } from './check-in-contract.ts';
 import { describeConsoleReads } from './console-contract.ts';
 import { describeDatabase } from './database-contract.ts';
+import { describeDdiCredentials } from './ddi-credential-contract.ts';
 import { describeDeliveries } from './delivery-contract.ts';
 import { describeDeliveryPlaces } from './delivery-places-contract.ts';
 import { describeDeviceKeeping } from './device-keeping-contract.ts';
@@ -73,6 +74,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
     'names of channels': describeChannelNames,
     'idempotency keys': describeIdempotency,
     webhooks: describeWebhooks,
+    'DDI credentials': describeDdiCredentials,
     'lost rights': describeLostRights,
     'version keys': describeVersionKeys,
     // Last: it closes the database.

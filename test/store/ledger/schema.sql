@@ -419,6 +419,25 @@ CREATE TABLE public.channels (
     CONSTRAINT channels_update_mode_check CHECK ((update_mode = ANY (ARRAY['optional'::text, 'recommended'::text])))
 );
 
+CREATE TABLE public.ddi_gateway_tokens (
+    id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL,
+    token_hash text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_by text NOT NULL,
+    last_used_at timestamp(3) with time zone,
+    revoked_at timestamp(3) with time zone
+);
+
+CREATE TABLE public.ddi_secrets (
+    id text NOT NULL COLLATE pg_catalog."C",
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    sealed_secret text NOT NULL,
+    created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_by text NOT NULL
+);
+
 CREATE TABLE public.device_versions (
     app_id text NOT NULL COLLATE pg_catalog."C",
     device_id text NOT NULL COLLATE pg_catalog."C",
@@ -1085,6 +1104,8 @@ ALTER TABLE ONLY public.audit_entries ADD CONSTRAINT audit_entries_pkey PRIMARY 
 ALTER TABLE ONLY public.awaited_devices ADD CONSTRAINT awaited_devices_pkey PRIMARY KEY (part, number);
 ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_app_id_name_key UNIQUE (app_id, name);
 ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.ddi_gateway_tokens ADD CONSTRAINT ddi_gateway_tokens_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.ddi_secrets ADD CONSTRAINT ddi_secrets_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.device_versions ADD CONSTRAINT device_versions_pkey PRIMARY KEY (app_id, device_id, slot);
 ALTER TABLE ONLY public.device_versions_trim ADD CONSTRAINT device_versions_trim_pkey PRIMARY KEY (is_only);
 ALTER TABLE ONLY public.device_writers ADD CONSTRAINT device_writers_pkey PRIMARY KEY (part);
@@ -1148,6 +1169,8 @@ CREATE INDEX apps_of_organization ON public.apps USING btree (organization_id, r
 CREATE INDEX audit_entries_newest_first ON public.audit_entries USING btree (organization_id, at DESC, id DESC);
 CREATE INDEX audit_entries_of_subject ON public.audit_entries USING btree (organization_id, subject, at DESC, id DESC);
 CREATE INDEX channels_following ON public.channels USING btree (follows) WHERE (follows IS NOT NULL);
+CREATE INDEX ddi_gateway_tokens_of_app ON public.ddi_gateway_tokens USING btree (app_id, id DESC);
+CREATE INDEX ddi_secrets_of_app ON public.ddi_secrets USING btree (app_id);
 CREATE INDEX devices_in_random_order ON ONLY public.devices USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_0_device_place_hashtext_idx ON public.devices_0 USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_by_labels_position ON ONLY public.devices USING btree (labels_position) WHERE (labels_position IS NOT NULL);
@@ -1216,6 +1239,8 @@ ALTER TABLE ONLY public.artifacts ADD CONSTRAINT artifacts_release_id_fkey FOREI
 ALTER TABLE ONLY public.audit_entries ADD CONSTRAINT audit_entries_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_follows_fkey FOREIGN KEY (follows) REFERENCES public.channels(id);
+ALTER TABLE ONLY public.ddi_gateway_tokens ADD CONSTRAINT ddi_gateway_tokens_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
+ALTER TABLE ONLY public.ddi_secrets ADD CONSTRAINT ddi_secrets_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 ALTER TABLE ONLY public.edge_tokens ADD CONSTRAINT edge_tokens_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES public.organizations(id);
 ALTER TABLE ONLY public.erased_devices ADD CONSTRAINT erased_devices_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 ALTER TABLE ONLY public.failed_sign_ins ADD CONSTRAINT failed_sign_ins_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

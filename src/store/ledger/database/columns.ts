@@ -252,7 +252,9 @@ type IdPrefix =
   | 'dst'
   | 'ses'
   | 'pky'
-  | 'apv';
+  | 'apv'
+  | 'gwt'
+  | 'dds';
 
 /** Returns a new identifier, e.g. `app_01j9z3k5w8d2m4n6p7q8r9s0t1`; `now` is milliseconds since 1970. */
 export function newId(prefix: IdPrefix, now = Date.now()): string {
