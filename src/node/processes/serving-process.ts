@@ -6,6 +6,7 @@ import { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import { EdgeIndex } from '../../edge/server/edge-index.ts';
 import { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import { AuthenticateEdge } from '../../edge/server/edge-tokens.ts';
+import { DdiCredentials } from '../../fleet/ddi-credentials.ts';
 import { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import { FailureReports } from '../../fleet/fleet-views.ts';
 import { ClockWatch } from '../../fleet/ledger-clock.ts';
@@ -82,6 +83,8 @@ function assembleServing(options: ServingOptions) {
   const { catalogs, refresher, knownPoll, warmUp, readiness, health, traffic, notes } = devices;
   const { ledger, diskSnapshots } = options.stores;
   const keyUses = new KeyUses(ledger, rareLog);
+  const { box } = options.secrets;
+  const ddiCredentials = new DdiCredentials({ ledger, box, log: rareLog });
   const guarded = guardChanges(ledger, catalogs);
   const { stores, metrics, fleet } = options;
   const propagate = propagateInNode(
@@ -115,7 +118,7 @@ function assembleServing(options: ServingOptions) {
       readiness.drain();
       traffic.endConnections();
     },
-    ...{ keyUses, notes, refresher, knownPoll, warmUp, diskSnapshots, traffic },
+    ...{ keyUses, ddiCredentials, notes, refresher, knownPoll, warmUp, diskSnapshots, traffic },
   };
 }
 
@@ -271,6 +274,7 @@ export async function composeService(
   address = config.publicUrl ?? `http://${reachableHost(config.host)}:${server.port}`;
   fleet.start();
   serving.keyUses.start();
+  serving.ddiCredentials.start();
   background?.start();
   const close = (): void => {
     serving.close();
@@ -301,6 +305,7 @@ export async function composeService(
       await fleet.stop();
       await background?.stop();
       await serving.keyUses.stop();
+      await serving.ddiCredentials.stop();
       await serving.notes.stop();
       await serving.diskSnapshots.flush();
       await stores.engine.close();
