@@ -236,12 +236,12 @@ export class DeviceLabels {
   }
 
   /**
-   * Makes every node forget the labels of devices that the ledger has deleted. Rejects with `Unavailable`
-   * when the engine does not answer.
+   * Makes every node forget the labels and the actions of devices that the ledger has deleted. Rejects with
+   * `Unavailable` when the engine does not answer.
    */
   async forget(devices: readonly DeviceName[]): Promise<void> {
     const { engine } = this.dependencies;
-    await engine.dropLabels(devices);
+    await Promise.all([engine.dropLabels(devices), engine.dropActions(devices)]);
     await engine.tellLabels(devices.map((device) => ({ ...device, revision: DELETED_REVISION })));
   }
 

@@ -17,6 +17,19 @@ export const CHECK_REASONS = Object.keys({
 /** Outcomes of an app's checks. */
 export const APP_OUTCOMES = ['offered', 'nothing', 'unavailable'] as const;
 
+/** What polls of devices that speak DDI came to; `unknown`: the device is not on record yet. */
+export const DDI_POLL_OUTCOMES = ['nothing', 'offer', 'cancel', 'barred', 'unknown'] as const;
+
+/** What reports of devices that speak DDI came to. */
+export const DDI_REPORT_OUTCOMES = [
+  'progress',
+  'succeeded',
+  'failed',
+  'canceled',
+  'ignored',
+  'unreadable',
+] as const;
+
 export const FIRST_OFFER_OUTCOMES = ['recorded', 'stale', 'unavailable', 'late', 'shared'] as const;
 
 /** HTTP engines; a node uses one of them. */
@@ -71,6 +84,8 @@ export const FAULT_PLACES = [
   'cold-load',
   'poll',
   'names',
+  'action-read',
+  'action-write',
   'label-write',
   'check-in-record',
   'plan-drive',
@@ -93,6 +108,7 @@ export const FAULT_PLACES = [
   'check-in-share',
   'label-read',
   'label-share',
+  'action-share',
   'device-rate',
   'rate',
   'login',

@@ -12,6 +12,8 @@ import {
   CHECK_IN_OUTCOMES,
   CHECK_REASONS,
   CONNECTION_OUTCOMES,
+  DDI_POLL_OUTCOMES,
+  DDI_REPORT_OUTCOMES,
   DELIVERY_OUTCOMES,
   DEVICE_LIMIT_OUTCOMES,
   EDGE_REFUSALS,
@@ -52,6 +54,8 @@ export class Metrics {
   readonly checks = new AppCounts<Reason>(CHECK_REASONS);
   /** Reports of devices that could not install a release, by app. */
   readonly failures = new AppCounts(['reported']);
+  /** Polls of devices that speak DDI by app and outcome. */
+  readonly ddiPolls = new AppCounts(DDI_POLL_OUTCOMES);
   /** Occurrences (not devices) of ids that many devices share by mistake, by app and by kind of the id. */
   readonly mistakenIds = new AppCounts<MistakenId>(MISTAKEN_IDS);
   /** Requests that were not decided checks, by surface, route and status. */
@@ -90,6 +94,11 @@ export class Metrics {
   readonly checkIns = this.tally('sluice_check_ins_total', 'Check-ins by outcome', {
     outcome: CHECK_IN_OUTCOMES,
   });
+  readonly ddiReports = this.tally(
+    'sluice_ddi_reports_total',
+    'Reports of devices that speak DDI by what they came to',
+    { outcome: DDI_REPORT_OUTCOMES },
+  );
   readonly connections = this.tally(
     'sluice_connections_total',
     'Connections of clients by outcome',
@@ -198,6 +207,15 @@ export class Metrics {
       'Update checks by app and by what they came to',
       ['app', 'outcome'],
       () => outcomesOf(this.checks),
+    );
+    this.counts(
+      'sluice_ddi_polls_total',
+      'Polls of devices that speak DDI by app and by what they came to',
+      ['app', 'outcome'],
+      () =>
+        this.ddiPolls
+          .list()
+          .map(({ app, label: outcome, count }) => ({ labels: { app, outcome }, count })),
     );
     this.counts(
       'sluice_app_failures_total',

@@ -8,6 +8,7 @@
 import type { LiveActivity } from '../contract/console-fleet.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { DeviceDebt } from '../domain/fleet/shared-window.ts';
+import type { ActionStore } from './action-store.ts';
 import type { CheckInQueue } from './check-in-queue.ts';
 import type { LabelCache } from './label-store.ts';
 
@@ -28,6 +29,7 @@ export type SnapshotHead = ServingOrder & { readonly channelId: string; readonly
 export interface Engine
   extends CheckInQueue,
     LabelCache,
+    ActionStore,
     ActivityStream,
     DeviceRates,
     ChannelNameStore {

@@ -1,7 +1,6 @@
 // Terms that all parts of the ledger share: the author of a change, the channels that a change moved, and the
 // result of a dry run; and those of releases and channels.
 
-import type { DdiAuth, DdiSettings } from '../contract/ddi.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
   ApprovalPage,
@@ -9,6 +8,8 @@ import type {
   Artifact,
   AskedOperation,
   ChangeOf,
+  DdiAuth,
+  DdiSettings,
   KeyRight,
   ListedChannel,
   Release,
@@ -401,9 +402,7 @@ export type ChannelPolicy = Omit<ListedChannel, 'name'>;
 export type ChannelChange = ChangeOf<Omit<ChannelPolicy, 'ddi'> & { ddi: DdiChange | null }>;
 
 /** Change of the settings of DDI; what it leaves out stays, or gets its default if DDI is off. */
-type DdiChange = ChangeOf<
-  Omit<DdiSettings, 'keys'> & { keys: ChangeOf<DdiSettings['keys']> }
->;
+type DdiChange = ChangeOf<Omit<DdiSettings, 'keys'> & { keys: ChangeOf<DdiSettings['keys']> }>;
 
 /** Change of the settings of a channel. */
 export type ChannelUpdate = {

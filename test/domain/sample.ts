@@ -53,6 +53,8 @@ export function release(version: string, parts: Partial<SnapshotRelease> = {}): 
     offered: true,
     followed: false,
     createdAt: '2026-01-02T03:04:05.678Z',
+    number: 1,
+    retriedAt: null,
     artifacts: [ANY_ARCH],
     ...parts,
   };

@@ -23,7 +23,7 @@ function snapshot(revision: number, versions: readonly string[], epoch = 0): Ser
     releases: versions.map((version) => ({
       ...{ id: `rel_${version}`, edition: `e${version}`, version, notes: '', status: 'published' },
       ...{ rolloutPct: 100, targets: null, offered: false, followed: false },
-      ...{ createdAt: '2026-01-01T00:00:00.000Z', artifacts: [] },
+      ...{ createdAt: '2026-01-01T00:00:00.000Z', number: 1, retriedAt: null, artifacts: [] },
     })),
   } as ServingSnapshot;
 }

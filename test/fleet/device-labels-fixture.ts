@@ -84,6 +84,9 @@ class FakeCache {
     for (const { deviceId } of devices) this.entries.delete(deviceId);
   }
 
+  /** Drops nothing: actions are not part of these tests. */
+  async dropActions(): Promise<void> {}
+
   async tellLabels(notifications: readonly LabelNotification[]): Promise<void> {
     this.hear(notifications);
   }

@@ -12,6 +12,7 @@ const KNOWN = {
   sluice_first_offers_total: ['outcome', values.FIRST_OFFER_OUTCOMES],
   sluice_catalog_loads_total: ['source', values.CATALOG_SOURCES],
   sluice_check_ins_total: ['outcome', values.CHECK_IN_OUTCOMES],
+  sluice_ddi_reports_total: ['outcome', values.DDI_REPORT_OUTCOMES],
   sluice_connections_total: ['outcome', values.CONNECTION_OUTCOMES],
   sluice_sign_ins_total: ['outcome', values.SIGN_IN_OUTCOMES],
   sluice_webhook_deliveries_total: ['outcome', values.DELIVERY_OUTCOMES],
@@ -27,6 +28,7 @@ const OPEN = [
   'sluice_requests_total',
   'sluice_app_checks_total',
   'sluice_app_failures_total',
+  'sluice_ddi_polls_total',
   'sluice_mistaken_device_ids_total',
 ];
 

@@ -1,10 +1,11 @@
 // Serving state of a channel at one revision, as plain data. Nodes read it from the ledger in one statement,
 // share it through Redis, keep it on disk to restart without stores, and compile a catalog from it.
 
-import type { DdiAuth, DdiSettings } from '../../contract/ddi.ts';
 import type {
   Artifact,
   ChannelUpdateMode,
+  DdiAuth,
+  DdiSettings,
   ReleaseStatus,
   Targeting,
 } from '../../contract/resource.ts';
@@ -52,6 +53,10 @@ export type SnapshotRelease = {
   readonly followed: boolean;
   /** RFC 3339, UTC, milliseconds. */
   readonly createdAt: string;
+  /** Number that the release got in its app, from 1; the ids of actions begin with it. */
+  readonly number: number;
+  /** When devices that closed an action for it were last told to try again; null before. As `createdAt`. */
+  readonly retriedAt: string | null;
   /** An artifact's `sha256` may come from a code-hosting service. */
   readonly artifacts: readonly Artifact[];
 };

@@ -1,8 +1,7 @@
 // What widens the exposure of a release, and so waits for an approval on a channel that asks for one
 // (docs/contract.md 33.2, 33.4 and 33.11): more devices may be offered it than before, now or later.
 
-import type { DdiSettings } from '../../contract/ddi.ts';
-import type { ApprovalMode } from '../../contract/resource.ts';
+import type { ApprovalMode, DdiSettings } from '../../contract/resource.ts';
 import type { PlanAction, PlanStatus } from '../../contract/rollout-plan.ts';
 import { compareVersions, parseVersion } from '../decision/version.ts';
 import { mayReachMore } from './broadening.ts';

@@ -31,7 +31,7 @@ export type WrittenFolder = {
 export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
 
 /** Version of the file format. Raise it when a file changes shape; other formats are ignored. */
-const FORMAT = 3;
+const FORMAT = 4;
 /** Maximum number of files open at a time. */
 const OPEN_MAX = 32;
 

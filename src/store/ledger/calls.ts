@@ -15,6 +15,12 @@ export { forgetAudit, listAudit } from './change/audit.ts';
 export { findApp } from './change/channels.ts';
 export { findAccessRight, findAppAccessRight } from './change/rights.ts';
 export { readSnapshot } from './change/snapshots.ts';
+export {
+  noteSharedActions,
+  readActions,
+  readUnsharedActions,
+  writeActions,
+} from './fleet/actions.ts';
 export { forgetAdmissions, readAwaited, readTime, readWriters } from './fleet/check-ins.ts';
 export { listDeviceReleases } from './fleet/device-releases.ts';
 export { sampleDevices } from './fleet/device-samples.ts';

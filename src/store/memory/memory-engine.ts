@@ -19,6 +19,7 @@ import type {
   Engine,
 } from '../engine.ts';
 import { type LabelNotification, notedNotification } from '../label-store.ts';
+import { createMemoryActions } from './memory-actions.ts';
 import { createMemoryCheckIns } from './memory-check-ins.ts';
 import { createMemoryLabels } from './memory-labels.ts';
 
@@ -60,6 +61,7 @@ export function createMemoryEngine(options: MemoryEngineOptions = {}): Engine {
   return {
     ...checkIns.queue,
     ...labels,
+    ...createMemoryActions(assertOpen),
     ...rates.counter,
     ...createMemoryDeviceRates(now, assertOpen),
     ...notifications.port,

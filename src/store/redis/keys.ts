@@ -4,7 +4,7 @@
 import type { DeviceName } from '../label-store.ts';
 
 /** Version of the snapshot format. Raise it when a snapshot changes shape: versions may run together. */
-const SNAPSHOT_FORMAT = 3;
+const SNAPSHOT_FORMAT = 4;
 
 export type KeysOptions = {
   /** First part of all names; it separates deployments on one Redis. */
@@ -47,6 +47,11 @@ export function createKeys({ prefix, database }: KeysOptions) {
     /** Hash of the cached labels and notes of a device (get-labels.lua). An app id contains no slash. */
     labels({ appId, deviceId }: DeviceName): string {
       return `${prefix}:device-labels:{${appId}/${escapeId(deviceId)}}`;
+    },
+
+    /** Text: the actions of a device that speaks DDI (get-actions.lua). */
+    actions({ appId, deviceId }: DeviceName): string {
+      return `${prefix}:actions:{${appId}/${escapeId(deviceId)}}`;
     },
 
     /**

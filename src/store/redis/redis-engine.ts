@@ -8,6 +8,7 @@ import { SCRIPTS } from './commands.ts';
 import { faultOf, openMovableConnection, type RedisConnection } from './connection.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { guardConnection, type KnowsSome, RecordGuard } from './record-guard.ts';
+import { createRedisActions } from './redis-actions.ts';
 import { CHECK_IN_STREAMS, createRedisCheckIns } from './redis-check-ins.ts';
 import { createRedisLabels, packLabelNotifications } from './redis-labels.ts';
 import { createRedisChannelNames, createRedisSnapshots, readShared } from './redis-snapshots.ts';
@@ -83,6 +84,7 @@ export function createRedisEngine(options: {
       options.onLost ?? (() => undefined),
     ),
     ...createRedisLabels(connection, keys, onFault),
+    ...createRedisActions(connection, keys, onFault),
     ...createRedisRates(connection, keys),
     ...createRedisNotifications(connection, keys, subscriptions),
     ...createRedisSnapshots(connection, keys, onFault),

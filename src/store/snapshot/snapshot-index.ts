@@ -9,8 +9,7 @@ import {
   UNKNOWN_VERSION_EFFECTS,
   UPDATE_MODES,
 } from '../../contract/choice.ts';
-import type { DdiSettings } from '../../contract/ddi.ts';
-import type { Artifact, Targeting } from '../../contract/resource.ts';
+import type { Artifact, DdiSettings, Targeting } from '../../contract/resource.ts';
 import {
   compareServing,
   type ServingSnapshot,
@@ -171,7 +170,9 @@ export function releaseText({ offered: _, followed: __, ...release }: SnapshotRe
 /** Parses the text of this edition, from `releaseText` or from the ledger; undefined if malformed. */
 export function parseReleaseText(text: string, edition: string): ReleaseEdition | undefined {
   const value = parseJson(text);
-  return isRelease(value) && value.edition === edition ? value : undefined;
+  if (!isRelease(value) || value.edition !== edition) return undefined;
+  // An upstream of an earlier version has no numbers.
+  return { ...value, number: value.number ?? 0, retriedAt: value.retriedAt ?? null };
 }
 
 function isRelease(value: unknown): value is ReleaseEdition {
@@ -180,6 +181,8 @@ function isRelease(value: unknown): value is ReleaseEdition {
     areTexts(value.id, value.edition, value.version, value.notes, value.createdAt) &&
     isOneOf(RELEASE_STATUSES, value.status) &&
     isCount(value.rolloutPct) &&
+    (value.number === undefined || isCount(value.number)) &&
+    (value.retriedAt === undefined || value.retriedAt === null || isText(value.retriedAt)) &&
     (value.targets === null || isTargeting(value.targets)) &&
     isListOf(value.artifacts, isArtifact)
   );

@@ -19,7 +19,7 @@ import { channelAt } from '../../serving/serving-node.ts';
 import { removeFolder, temporaryFolder } from '../../support/server-process.ts';
 
 /** Version of the file format, written down again so that a changed one fails a test. */
-const FORMAT = 3;
+const FORMAT = 4;
 const RETRY_MS = 2000;
 const TURNS_MAX = 100_000;
 

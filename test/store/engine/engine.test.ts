@@ -10,6 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
 import { findRedisCli, startRedisCluster } from '../../support/redis-cluster.ts';
 import { findRedis, startRedis } from '../../support/redis-server.ts';
+import { actionRules } from './action-contract.ts';
 import { channelNameRules } from './channel-names-contract.ts';
 import { checkInRules } from './check-in-contract.ts';
 import { announcementRules, closingRules } from './engine-contract.ts';
@@ -89,7 +90,7 @@ function contract(
     for (const rules of [
       // Closing comes before check-ins: its takers must have nothing to take.
       ...[snapshotRules, announcementRules, rateRules, channelNameRules, closingRules],
-      ...[checkInRules, labelRules],
+      ...[checkInRules, labelRules, actionRules],
     ]) {
       rules(nodes, rule);
     }

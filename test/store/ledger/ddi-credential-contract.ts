@@ -3,6 +3,11 @@
 
 import { expect, test } from 'vitest';
 import { fail, isFailure } from '../../../src/contract/failure.ts';
+import { DdiCredentials } from '../../../src/fleet/ddi-credentials.ts';
+import { DdiTokens } from '../../../src/fleet/ddi-tokens.ts';
+import { SecretBox } from '../../../src/notify/secret-box.ts';
+import { createLog } from '../../../src/observe/log.ts';
+import { RareLog } from '../../../src/observe/rare-log.ts';
 import type { Actor } from '../../../src/store/ledger-terms.ts';
 import {
   createTenant,
@@ -137,6 +142,39 @@ export function describeDdiCredentials({ ledger }: LedgerUnderTest): void {
         tokens: [{ id, tokenHash: 'hash of valid' }],
         secrets: [{ id: secret, sealed: SEAL(secret) }],
       },
+    ]);
+  });
+
+  test('what is made is valid at another node, until it is revoked or its secret removed', async () => {
+    const box = new SecretBox(['a key']);
+    const clock = { now: 0 };
+    const log = new RareLog(createLog('silent'));
+    const node = new DdiCredentials({ ledger, box, log, now: () => clock.now });
+    const tokens = new DdiTokens(ledger, box);
+    const { appId, app, organizationId: scope } = tenant;
+    const gateway = expectValue(await tokens.createGatewayToken(appId, 'proxy', OPERATOR));
+    const caller = { scope, actor: OPERATOR };
+    const deviceToken = async () => {
+      const [made] = expectValue(await tokens.makeDeviceTokens(caller, app, ['d1']));
+      return `TargetToken ${made?.token}`;
+    };
+    const older = await deviceToken();
+    const { id: secret } = expectValue(await tokens.addSecret(appId, OPERATOR));
+    const newer = await deviceToken();
+    const judged = () =>
+      Promise.all(
+        [`GatewayToken ${gateway.token}`, older, newer].map((each) =>
+          node.judge(appId, 'd1', each),
+        ),
+      );
+    expect(await judged()).toEqual(['valid', 'valid', 'valid']);
+    await ledger.revokeGatewayToken(appId, gateway.id, OPERATOR);
+    await ledger.removeDdiSecret(appId, secret, OPERATOR);
+    clock.now = 4000;
+    expect(await judged()).toEqual(['invalid', 'valid', 'invalid']);
+    await node.stop();
+    expect((await list()).gatewayTokens).toMatchObject([
+      { lastUsedAt: expect.stringMatching(ISO) },
     ]);
   });
 

@@ -4,6 +4,7 @@
 import { describe, inject } from 'vitest';
 import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
 import { describeAccounts } from './account-contract.ts';
+import { describeActions } from './action-contract.ts';
 import { describeAdoption } from './adoption-contract.ts';
 import { describeApps } from './app-contract.ts';
 import { describeApprovals } from './approval-contract.ts';
@@ -104,6 +105,7 @@ const GROUPS: readonly Readonly<Record<string, Rules>>[] = [
     'keeping of devices': describeDeviceKeeping,
     purge: describeFleetPurge,
     erasure: describeFleetErasure,
+    'actions of devices': describeActions,
     'the console': describeConsoleReads,
     'the overview': describeOverview,
   },

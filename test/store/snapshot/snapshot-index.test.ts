@@ -2,7 +2,7 @@
 // is taken for one.
 
 import { expect, it } from 'vitest';
-import { DDI_DEFAULTS } from '../../../src/contract/ddi.ts';
+import { DDI_DEFAULTS } from '../../../src/contract/resource.ts';
 import {
   compareIndexes,
   indexText,

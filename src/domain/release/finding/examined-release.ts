@@ -59,7 +59,7 @@ export function examineRelease(
 /** Channel that a release is on, or will be on. */
 export type FindingPlace = Pick<
   ServingSnapshot,
-  'channel' | 'requireSignature' | 'minimumSupportedVersion' | 'releases'
+  'channel' | 'ddi' | 'requireSignature' | 'minimumSupportedVersion' | 'releases'
 >;
 
 /** Returns whether people install this file by hand. */

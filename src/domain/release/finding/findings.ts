@@ -7,6 +7,7 @@ import type { SnapshotRelease } from '../../decision/serving-snapshot.ts';
 import { parseVersion, type Version } from '../../decision/version.ts';
 import { ARTIFACT_RULES } from './artifact-rules.ts';
 import { BUILD_NUMBER_RULES } from './build-number-rules.ts';
+import { ddiFindings } from './ddi-findings.ts';
 import { examineRelease, type FindingPlace, type FindingRule } from './examined-release.ts';
 import { FILE_RULES } from './file-rules.ts';
 import { minimumFindings } from './minimum-reach.ts';
@@ -27,7 +28,10 @@ export function findingsOf(
   place: FindingPlace,
 ): readonly Finding[] {
   const examined = examineRelease(version, artifacts, place);
-  const findings = RULES.flatMap((rule) => rule(examined));
+  const findings = [
+    ...RULES.flatMap((rule) => rule(examined)),
+    ...ddiFindings(place.ddi !== null, examined.artifacts),
+  ];
   return [
     ...findings.filter(({ severity }) => severity === 'error'),
     ...findings.filter(({ severity }) => severity === 'warning'),

@@ -217,7 +217,8 @@ function snapshotOf(
       if (text === undefined) return [];
       const { targets, artifacts } = JSON.parse(text) as Contents;
       const rest = { edition: release.id, notes: '', offered: true, targets, artifacts };
-      return [{ ...release, ...rest } satisfies SnapshotRelease];
+      const actions = { number: 0, retriedAt: null };
+      return [{ ...release, ...rest, ...actions } satisfies SnapshotRelease];
     }),
   };
 }

@@ -1,10 +1,10 @@
 // SQL that changes the settings of channels.
 
 import type { ChangedChannel } from '../../../contract/console.ts';
-import { DDI_DEFAULTS, type DdiSettings } from '../../../contract/ddi.ts';
 import type { Finding } from '../../../contract/dry-run.ts';
 import { fail, isFailure } from '../../../contract/failure.ts';
 import type { ListedChannel } from '../../../contract/resource.ts';
+import { DDI_DEFAULTS, type DdiSettings } from '../../../contract/resource.ts';
 import {
   minimumFindings,
   type ReachingRelease,

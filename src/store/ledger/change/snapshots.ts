@@ -52,6 +52,8 @@ const RELEASES = `
     rolloutPct: 'releases.rollout_pct',
     targets: 'releases.targets',
     createdAt: isoText('releases.created_at'),
+    number: 'releases.number',
+    retriedAt: isoText('releases.retried_at'),
     artifacts: `CASE WHEN releases.status <> 'rolled_back' THEN ${SNAPSHOT_ARTIFACTS_JSON}
       ELSE '[]'::json END`,
   })}::text AS release

@@ -39,6 +39,7 @@ const FUNCTION_FILES = [
   'plans',
   'sweeping',
   'erasing',
+  'device-actions',
 ].map((name) => new URL(`function/${name}.sql`, import.meta.url));
 const MIGRATIONS = new URL('migration/', import.meta.url);
 const MIGRATION_FILE = /^(\d{6})\.sql$/;

@@ -205,7 +205,10 @@ export const PROMOTE: Change<NewPromotion, Release, PromotionPlace> = {
 };
 
 /** Release as the audit stores it. */
-type FoundRelease = Omit<SnapshotRelease, 'edition' | 'offered' | 'followed' | 'artifacts'> & {
+type FoundRelease = Omit<
+  SnapshotRelease,
+  'edition' | 'offered' | 'followed' | 'artifacts' | 'number' | 'retriedAt'
+> & {
   readonly source: 'api' | 'webhook';
   readonly artifacts: readonly NewArtifact[];
 };

@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Artifact } from '../../../../src/contract/resource.ts';
+import { DDI_DEFAULTS } from '../../../../src/contract/resource.ts';
 import type { SnapshotRelease } from '../../../../src/domain/decision/serving-snapshot.ts';
 import {
   nearestPlatform,
@@ -115,6 +116,13 @@ describe('findings of artifacts', () => {
     const place = snapshot([], { requireSignature: true });
     expect(found('1.1.0', [GOOD], place)).toEqual(['error artifacts.0.signature']);
     expect(found('1.1.0', [SIGNED], place)).toEqual([]);
+  });
+
+  it('one that DDI clients are not offered, on a channel that answers them (§34.22)', () => {
+    const place = snapshot([], { ddi: DDI_DEFAULTS });
+    const expected = ['sha1', 'size', 'sha256'].map((field) => `warning artifacts.0.${field}`);
+    expect(found('1.1.0', [named('a.tar.gz')], place)).toEqual(expected);
+    expect(found('1.1.0', [named('a.tar.gz')])).toEqual([]);
   });
 
   it('a platform that the channel had is known', () => {

@@ -56,6 +56,9 @@ BEGIN
   ), forgotten AS (
     DELETE FROM device_versions USING gone
     WHERE device_versions.app_id = gone.app_id AND device_versions.device_id = gone.device_id
+  ), inactive AS (
+    DELETE FROM device_actions USING gone
+    WHERE device_actions.app_id = gone.app_id AND device_actions.device_id = gone.device_id
   )
   SELECT gone.* FROM gone;
 END

@@ -1,0 +1,231 @@
+// Reads and changes the actions of devices that speak DDI. The engine holds them for all processes, and puts
+// their changes in order; the ledger is the record. A poll asks the engine alone, and many polls at a time:
+// nothing is kept in the process, because a closing counts at every node before it is answered.
+//
+// What changes goes to the engine first and to the ledger within a second, a closing at once. Without the
+// engine the ledger orders the changes, and the engine gets them later (`ActionShare`).
+
+import { Unavailable, whenAway } from '../contract/store-fault.ts';
+import { type DeviceActions, NO_ACTIONS } from '../domain/fleet/device-actions.ts';
+import { packActions, parseActions } from '../domain/fleet/packed-actions.ts';
+import { Batcher } from '../flow/batcher.ts';
+import { demandWithin } from '../flow/within-time.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type {
+  ActionChange,
+  ActionStore,
+  ActionWrite,
+  HeldActions,
+  RecordedActions,
+} from '../store/action-store.ts';
+import type { DeviceName } from '../store/label-store.ts';
+import type { Ledger } from '../store/ledger.ts';
+import type { UnstoredActions } from './unstored-actions.ts';
+
+export type ActionRecordDependencies = {
+  readonly ledger: Pick<Ledger, 'readActions' | 'writeActions'>;
+  readonly engine: ActionStore;
+  readonly unstored: UnstoredActions;
+  /** Milliseconds since 1970 by the ledger's clock. */
+  readonly now: () => number;
+  readonly metrics: Metrics;
+};
+
+/** Actions of a device on record; where the device is not on record, there are none. */
+export type KnownActions = {
+  readonly actions: DeviceActions | undefined;
+  /** Whether the engine answered: changes are made there then. */
+  readonly isShared: boolean;
+};
+
+/** Bounds of each kind of batch: see `DeviceLabels`, whose batches cost the same. */
+const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
+/** Longest wait for the ledger before what the engine holds is used. */
+const LEDGER_WAIT_MS_MAX = 1000;
+/** Time for which a ledger that did not answer is not asked again. */
+const LEDGER_REST_MS = 1000;
+/** Age of a change that the process which made it should have stored by now. */
+const UNSTORED_MS_MAX = 3000;
+
+export class ActionRecord {
+  private readonly reads: Batcher<DeviceName, KnownActions | Unavailable>;
+  private readonly changes: Batcher<ActionChange, boolean>;
+  private readonly writes: Batcher<ActionWrite, boolean>;
+  private readonly unsharedWrites: Batcher<ActionWrite, boolean>;
+  /** Monotonic time before which the ledger is not asked. */
+  private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly dependencies: ActionRecordDependencies) {
+    const { engine, ledger } = dependencies;
+    this.reads = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
+    this.changes = new Batcher({ ...BATCHES, ask: (changes) => engine.changeActions(changes) });
+    this.writes = new Batcher({ ...BATCHES, ask: (each) => ledger.writeActions(each, false) });
+    this.unsharedWrites = new Batcher({
+      ...BATCHES,
+      ask: (each) => ledger.writeActions(each, true),
+    });
+  }
+
+  /** Reads the actions of a device. Rejects with `Unavailable` when they cannot be known. */
+  async read(device: DeviceName): Promise<KnownActions> {
+    const found = await this.reads.ask(device);
+    if (found instanceof Unavailable) throw found;
+    return found;
+  }
+
+  /**
+   * Changes the actions of a device; returns false if somebody else has changed them meanwhile. Counts for
+   * every process, and is kept by the engine or the ledger, when it resolves. Rejects with `Unavailable` when
+   * neither keeps it.
+   */
+  async change(
+    device: DeviceName,
+    { isShared }: KnownActions,
+    before: DeviceActions,
+    after: DeviceActions,
+  ): Promise<boolean> {
+    const write = this.writeOf(device, after);
+    if (!isShared) return this.changeUnshared(write, before);
+    const isChanged = await this.changeShared(write, before);
+    if (isChanged) this.dependencies.unstored.add(write);
+    return isChanged;
+  }
+
+  /** Changes actions like `change`, but waits for the ledger as long as it answers: for a closing. */
+  async close(
+    device: DeviceName,
+    { isShared }: KnownActions,
+    before: DeviceActions,
+    after: DeviceActions,
+  ): Promise<boolean> {
+    const write = this.writeOf(device, after);
+    if (!isShared) return this.changeUnshared(write, before);
+    if (!(await this.changeShared(write, before))) return false;
+    try {
+      const isStored = await this.askLedger(() => this.writes.ask(write));
+      if (isStored)
+        await this.dependencies.engine.noteStored([write]).catch(whenAway(() => undefined));
+      // The record has a later change, or no such device: it is read again, and counts.
+      else await this.fill([device]);
+      return isStored;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      this.dependencies.unstored.add(write);
+      return true;
+    }
+  }
+
+  private writeOf(device: DeviceName, after: DeviceActions): ActionWrite {
+    const { appId, deviceId } = device;
+    const barred = after.bars.map(({ number }) => number);
+    const { revision } = after;
+    const text = packActions(after);
+    const changedAt = this.dependencies.now();
+    return { appId, deviceId, revision, text, barred, changedAt, expected: undefined };
+  }
+
+  private changeShared(
+    write: ActionWrite,
+    { revision: expected }: DeviceActions,
+  ): Promise<boolean> {
+    return this.changes.ask({ ...write, expected, unstoredSince: write.changedAt });
+  }
+
+  private changeUnshared(
+    write: ActionWrite,
+    { revision: expected }: DeviceActions,
+  ): Promise<boolean> {
+    return this.askLedger(() => this.unsharedWrites.ask({ ...write, expected }));
+  }
+
+  private async readMany(
+    devices: readonly DeviceName[],
+  ): Promise<readonly (KnownActions | Unavailable)[]> {
+    const held = await this.askEngine(devices);
+    // The ledger is all that is left: it gets what this process has changed in the last second.
+    if (held === undefined) await this.dependencies.unstored.flush();
+    const open = devices.filter((_, index) => held?.[index]?.isConfirmed !== true);
+    const recorded = open.length === 0 ? [] : await this.fill(open);
+    const rest = recorded instanceof Unavailable ? undefined : recorded[Symbol.iterator]();
+    return devices.map((device, index) => {
+      const mine = held?.[index];
+      const known = mine && this.heal(device, mine);
+      if (mine?.isConfirmed === true) return { actions: known, isShared: true };
+      const read: RecordedActions | undefined = rest?.next().value;
+      if (read === undefined && known === undefined) return recorded as Unavailable;
+      return { actions: newer(known, read), isShared: held !== undefined };
+    });
+  }
+
+  /** Returns the actions that the engine holds; stores those that the ledger should have by now. */
+  private heal(
+    device: DeviceName,
+    { text, unstoredSince }: HeldActions,
+  ): DeviceActions | undefined {
+    const actions = parseActions(text);
+    const isLate = unstoredSince > 0 && this.dependencies.now() - unstoredSince > UNSTORED_MS_MAX;
+    if (isLate && actions !== undefined)
+      this.dependencies.unstored.add(this.writeOf(device, actions));
+    return actions;
+  }
+
+  /** Reads devices from the ledger, and puts them into the engine. */
+  private async fill(
+    devices: readonly DeviceName[],
+  ): Promise<readonly RecordedActions[] | Unavailable> {
+    const { ledger, engine } = this.dependencies;
+    try {
+      const read = await this.askLedger(() => ledger.readActions(devices));
+      const stored = read
+        .filter(({ isRecorded }) => isRecorded)
+        .map(({ actions, ...device }) => ({ ...device, ...(actions ?? NONE) }));
+      // If that fails, the next reader does it.
+      await engine.putActions(stored).catch(whenAway(() => undefined));
+      const gone = read.filter(({ isRecorded }) => !isRecorded);
+      if (gone.length > 0) await engine.dropActions(gone).catch(whenAway(() => undefined));
+      return read;
+    } catch (error) {
+      if (error instanceof Unavailable) return error;
+      throw error;
+    }
+  }
+
+  private async askLedger<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    if (performance.now() < this.ledgerRestsUntil) {
+      throw new Unavailable('ledger', 'it has just not answered');
+    }
+    const late = () => new Unavailable('ledger', 'it does not answer in time');
+    try {
+      return await demandWithin(ask(), LEDGER_WAIT_MS_MAX, late);
+    } catch (error) {
+      if (error instanceof Unavailable) this.ledgerRestsUntil = performance.now() + LEDGER_REST_MS;
+      throw error;
+    }
+  }
+
+  private async askEngine(
+    devices: readonly DeviceName[],
+  ): Promise<readonly (HeldActions | undefined)[] | undefined> {
+    const { engine, metrics } = this.dependencies;
+    return engine.getActions(devices).catch(
+      whenAway(() => {
+        metrics.faults.add('action-read');
+        return undefined;
+      }),
+    );
+  }
+}
+
+/** What the engine holds of a device on record without actions. */
+const NONE = { revision: NO_ACTIONS.revision, text: packActions(NO_ACTIONS) };
+
+/** Returns what counts of a device: the later change, or nothing if the device is not on record. */
+function newer(
+  held: DeviceActions | undefined,
+  read: RecordedActions | undefined,
+): DeviceActions | undefined {
+  if (read === undefined) return held;
+  if (!read.isRecorded) return undefined;
+  const recorded = (read.actions && parseActions(read.actions.text)) ?? NO_ACTIONS;
+  return held !== undefined && held.revision > recorded.revision ? held : recorded;
+}
