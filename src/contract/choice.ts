@@ -12,7 +12,7 @@ export const TARGET_OPERATORS = [
   ...(['In', 'NotIn', 'Exists', 'DoesNotExist', 'VersionGte', 'VersionLt'] as const),
 ] as const;
 export const DEVICE_CLIENTS = [
-  ...(['u', 'tauri', 'e', 'squirrel', 'velopack', 'sparkle', 'push'] as const),
+  ...(['u', 'tauri', 'e', 'squirrel', 'velopack', 'sparkle', 'ddi', 'push'] as const),
 ] as const;
 export const STANDING_STATES = [
   'serving',

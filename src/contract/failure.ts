@@ -47,6 +47,8 @@ export const FAILURES = {
   unknownSession: 'Unknown session',
   unknownReset: 'Unknown or expired link',
   unknownFile: 'Unknown file',
+  unknownAction: 'Unknown action',
+  deviceUnauthorized: 'Invalid device credentials',
   unknownWebhook: 'The app has no webhook of this code host that is on',
   noReleaseOffered: 'No release offered',
   noDownload: 'No download',

@@ -96,6 +96,7 @@ export const LIMIT = {
 
   failureReasonLengthMax: 256,
   failureBodyBytesMax: 4096,
+  ddiBodyBytesMax: 1_048_576,
 
   /** Maximum time for which the service lets an edge wait for a change. */
   edgeWaitMsMax: 5000,

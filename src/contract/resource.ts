@@ -1,8 +1,7 @@
 // Resources of the management API and the device endpoints (docs/contract.md 2 and 4, docs/console.md).
 
 import type { Answer } from './answer-shape.ts';
-import { DEVICE_CLIENTS, RELEASE_STATUSES } from './choice.ts';
-import type { DdiAuth } from './ddi.ts';
+import { type DDI_AUTHS, DEVICE_CLIENTS, RELEASE_STATUSES } from './choice.ts';
 import type { WebhookProvider } from './webhook-provider.ts';
 
 export type ReleaseStatus = Release['status'];
@@ -265,3 +264,24 @@ export type Approval = Answer<'Approval'>;
 /** Approval without the address of its page, which only the service knows. */
 export type StoredApproval = Omit<Approval, 'url'>;
 export type ApprovalPage = Answer<'ApprovalPage'>;
+
+// DDI, the protocol of hawkBit's devices (docs/contract.md 34): how they authenticate to an app, and the
+// settings of a channel that answers them.
+
+/** How devices authenticate: by a token, or not at all. */
+export type DdiAuth = (typeof DDI_AUTHS)[number];
+
+/** Settings of a channel that answers DDI. */
+export type DdiSettings = Answer<'DdiSettings'>;
+
+/** Settings of a channel on which DDI is turned on, where the call leaves them out. */
+export const DDI_DEFAULTS: DdiSettings = {
+  pollSeconds: 300,
+  platform: 'linux',
+  arch: null,
+  keys: { platform: 'platform', arch: 'arch', version: 'version', bundle: 'bundle' },
+  unknownVersion: 'wait',
+  retries: 2,
+  retryAfterMinutes: 60,
+  askDays: 7,
+};

@@ -26,6 +26,6 @@ export async function standingFindings(
   const served = snapshot?.releases.find((each) => !each.followed && each.version === version);
   if (snapshot !== undefined && served !== undefined) return servedFindings(served, snapshot);
   return servedFindings(release, {
-    ...{ channel, requireSignature: false, minimumSupportedVersion: null, releases: [] },
+    ...{ channel, ddi: null, requireSignature: false, minimumSupportedVersion: null, releases: [] },
   });
 }

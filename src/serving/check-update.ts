@@ -246,7 +246,7 @@ export class CheckUpdate {
   }
 
   /** Records a first offer. If the catalog is stale, loads a newer one before it resolves. */
-  private async recordOffer(
+  async recordOffer(
     catalog: Catalog,
     { release }: Candidate,
     mayRetry: boolean,

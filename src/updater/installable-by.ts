@@ -3,6 +3,7 @@
 import type { DeviceClient } from '../contract/resource.ts';
 import { ANY_KIND } from '../domain/decision/artifact/artifact-format.ts';
 import type { ArtifactCandidate, Catalog } from '../domain/decision/catalog.ts';
+import { ddiCandidates } from './ddi-candidates.ts';
 import { electronCandidates } from './electron.ts';
 import type { Machine } from './machine.ts';
 import { manifestQuestion } from './manifest.ts';
@@ -38,6 +39,8 @@ export function installableBy(
       return squirrelCandidates(catalog, machine, bundle === 'msix' ? 'msix' : 'zip');
     case 'velopack':
       return velopackCandidates(catalog, machine);
+    case 'ddi':
+      return ddiCandidates(catalog, machine, bundle ?? undefined);
     case 'sparkle':
       return sparkleCandidates(catalog, machine);
   }

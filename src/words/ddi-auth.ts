@@ -1,6 +1,6 @@
 // What follows from how devices that speak DDI authenticate (docs/contract.md 34.41), for who chooses it.
 
-import type { DdiAuth } from '../contract/ddi.ts';
+import type { DdiAuth } from '../contract/resource.ts';
 
 /** Sentences about each choice. */
 export const DDI_AUTH_WORDS: Readonly<Record<DdiAuth, string>> = {

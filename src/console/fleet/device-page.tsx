@@ -308,6 +308,7 @@ const CLIENT_TEXTS: Readonly<Record<DeviceClient, string>> = {
   squirrel: 'Squirrel',
   velopack: 'Velopack',
   sparkle: 'Sparkle',
+  ddi: 'DDI',
   push: 'an orchestrator',
 };
 

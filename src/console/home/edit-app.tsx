@@ -4,13 +4,14 @@
 import { useState } from 'preact/hooks';
 import { DDI_AUTHS } from '../../contract/choice.ts';
 import type { AppOverview } from '../../contract/console.ts';
-import type { DdiAuth } from '../../contract/ddi.ts';
+import type { DdiAuth } from '../../contract/resource.ts';
 import { DDI_AUTH_WORDS } from '../../words/ddi-auth.ts';
 import { call } from '../api/call.ts';
 import { Dialog } from '../form/dialog.tsx';
 import { Choice, Field } from '../form/field.tsx';
 import { Form, useFields } from '../form/form.tsx';
 import { SmallButton } from '../form/small-button.tsx';
+import { consolePath, queryText } from '../format/console-path.ts';
 import { useMay } from '../session/use-session.ts';
 
 type EditAppProps = { app: AppOverview; onChange: () => Promise<void> };
@@ -56,6 +57,12 @@ function EditDialog({ app, onChange, onClose }: EditAppProps & { onClose: () => 
         />
       </Form>
       <AuthForm present={app.ddiAuth} onSend={(ddiAuth) => save({ ddiAuth })} />
+      <p>
+        <a href={`${consolePath.settings('devices')}${queryText({ app: app.ref })}`}>
+          Device credentials
+        </a>{' '}
+        <span class="hint">are for devices that speak DDI.</span>
+      </p>
       <Form
         label={isArchived ? 'Bring the app back' : 'Archive the app'}
         send={isArchived ? 'Bring it back' : 'Archive it'}

@@ -2,8 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import type { ChannelDetail } from '../../contract/console.ts';
-import type { DdiAuth } from '../../contract/ddi.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import type { DdiAuth } from '../../contract/resource.ts';
 import { call } from '../api/call.ts';
 import { type DialogEnd, FormDialog } from '../form/dialog.tsx';
 import { Choice, Field, type FieldOfForm, optionsOf, PercentField } from '../form/field.tsx';

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { DDI_KEYS } from '../../contract/choice.ts';
-import { DDI_DEFAULTS, type DdiAuth, type DdiSettings } from '../../contract/ddi.ts';
 import { LIMIT } from '../../contract/limit.ts';
+import { DDI_DEFAULTS, type DdiAuth, type DdiSettings } from '../../contract/resource.ts';
 import { Choice, Field, optionsOf } from '../form/field.tsx';
 
 const STATES = optionsOf({ off: 'Not answered', on: 'Answered' });

@@ -12,6 +12,7 @@ import { Card } from '../part/card.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { useMay, useOrganization, useSession } from '../session/use-session.ts';
 import { AccountSettings } from './account-settings.tsx';
+import { DdiSettings } from './ddi-settings.tsx';
 import { KeySettings } from './key-settings.tsx';
 import { MemberSettings } from './member-settings.tsx';
 import { NotificationSettings } from './notification-settings.tsx';
@@ -19,6 +20,7 @@ import { WebhookSettings } from './webhook-settings.tsx';
 
 const SECTIONS = [
   { name: 'keys', label: 'Keys', View: KeySettings },
+  { name: 'devices', label: 'Device credentials', View: DdiSettings },
   { name: 'webhooks', label: 'Webhooks', View: WebhookSettings },
   { name: 'notifications', label: 'Notifications', View: NotificationSettings },
   { name: 'members', label: 'Members', View: MemberSettings },

@@ -24,6 +24,9 @@ import { readRequestQuery } from './request-query.ts';
 
 /** Seed for hashes of IP addresses, so that an address never counts as a device with the same text as id. */
 const ADDRESS_SEED = 0x5eed;
+/** Seeds under which polls and reports of DDI count, each as a device of its own. */
+const POLL_SEEDS = [0xdd10];
+const REPORT_SEEDS = [0xdd11, 0xdd12, 0xdd13, 0xdd14, 0xdd15];
 const FORWARDED_FOR = 'x-forwarded-for';
 
 export class DeviceGate {
@@ -92,6 +95,19 @@ export class DeviceGate {
     const forwarded = headers.get(FORWARDED_FOR) ?? '';
     const client = clientAddress(remoteAddress, forwarded, this.trustedProxies);
     return this.limit.limit(hashText(client, ADDRESS_SEED), secondHash(client, ADDRESS_SEED));
+  }
+
+  /**
+   * Counts a request of a device that speaks DDI, apart from its requests to other addresses: 120 polls a
+   * minute, and five times as many reports. Resolves with the 429, or undefined if it is admitted.
+   */
+  async limitActions(id: string, isReport: boolean): Promise<Failure | undefined> {
+    let refusal: Failure | undefined;
+    for (const seed of isReport ? REPORT_SEEDS : POLL_SEEDS) {
+      refusal = await this.limit.limit(hashText(id, seed), secondHash(id, seed));
+      if (refusal === undefined) break;
+    }
+    return refusal;
   }
 
   /**

@@ -206,6 +206,8 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   unknownReset: 404,
   unknownArrival: 404,
   unknownFile: 404,
+  unknownAction: 404,
+  deviceUnauthorized: 401,
   unknownWebhook: 404,
   noReleaseOffered: 404,
   noDownload: 404,

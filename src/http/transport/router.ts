@@ -38,6 +38,7 @@ const SURFACES: Readonly<Record<string, Surface>> = {
   velopack: 'device',
   sparkle: 'device',
   download: 'device',
+  ddi: 'device',
   feed: 'feed',
   api: 'management',
   wh: 'webhook',

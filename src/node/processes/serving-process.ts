@@ -42,6 +42,7 @@ import type { Ledger } from '../../store/ledger.ts';
 import type { ChannelRevision } from '../../store/ledger-terms.ts';
 import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
 import { assembleChanges, assembleConsole, assembleReference } from '../assemble/console-side.ts';
+import { assembleDdi } from '../assemble/ddi-side.ts';
 import { assembleDeviceSide, type DeviceSide } from '../assemble/device-side.ts';
 import { assembleConnectionLimit, openTracing } from '../assemble/observe-requests.ts';
 import { Secrets } from '../assemble/secrets.ts';
@@ -91,8 +92,17 @@ function assembleServing(options: ServingOptions) {
     createPropagateChange(catalogs, stores.engine, metrics, rareLog, () => fleet.clock.now()),
     options.tellNode,
   );
+  const ddi = assembleDdi({ ...options, ...devices, credentials: ddiCredentials });
   const followed = assembleFollowed({ ...options, ...devices, rareLog });
-  const parts = { ...devices, rareLog, guarded, propagate, keyUses, edgeRoutes: followed.routes };
+  const parts = {
+    ...devices,
+    rareLog,
+    guarded,
+    propagate,
+    keyUses,
+    edgeRoutes: followed.routes,
+    routes: [...devices.routes, ...ddi.routes],
+  };
   return {
     ...assembleHandlers(options, parts),
     /** Starts following changes of other nodes. */
@@ -119,6 +129,7 @@ function assembleServing(options: ServingOptions) {
       traffic.endConnections();
     },
     ...{ keyUses, ddiCredentials, notes, refresher, knownPoll, warmUp, diskSnapshots, traffic },
+    unstored: ddi.unstored,
   };
 }
 
@@ -275,6 +286,7 @@ export async function composeService(
   fleet.start();
   serving.keyUses.start();
   serving.ddiCredentials.start();
+  serving.unstored.start();
   background?.start();
   const close = (): void => {
     serving.close();
@@ -303,6 +315,7 @@ export async function composeService(
       ]);
       // Buffered check-ins go to the engine first, where the drain finds them.
       await fleet.stop();
+      await serving.unstored.stop();
       await background?.stop();
       await serving.keyUses.stop();
       await serving.ddiCredentials.stop();

@@ -1,0 +1,294 @@
+// Answers polls of devices that speak DDI, and tells them what to install. A poll is decided from the catalog
+// in memory and the actions that the engine holds; what it changes is stored before it is answered.
+
+import { type Failure, fail, failUntil, isFailure, type Outcome } from '../contract/failure.ts';
+import type { DdiSettings } from '../contract/resource.ts';
+import type { ArtifactCandidate } from '../domain/decision/catalog.ts';
+import { choose } from '../domain/decision/decide.ts';
+import type { Plan } from '../domain/decision/plan.ts';
+import type { Device } from '../domain/decision/rule/decision-rule.ts';
+import type { Labels } from '../domain/decision/targeting.ts';
+import {
+  CHANNEL_TOO_OLD,
+  decidePoll,
+  type ListedAction,
+  type PollOutcome,
+  type PollQuestion,
+} from '../domain/fleet/action-poll.ts';
+import { noteFetched, tellVersion } from '../domain/fleet/action-reports.ts';
+import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
+import { type DeviceActions, openId } from '../domain/fleet/device-actions.ts';
+import type { ActionRecord, KnownActions } from '../fleet/action-record.ts';
+import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { LedgerClock } from '../fleet/ledger-clock.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { CatalogSlot, PlanDecision, PreparedPlan } from './catalog-slot.ts';
+import type { CheckUpdate } from './check-update.ts';
+import type { DdiAsker, DdiQueries } from './ddi-queries.ts';
+
+type PollActionsDependencies = {
+  readonly queries: DdiQueries;
+  readonly actions: ActionRecord;
+  readonly check: Pick<CheckUpdate, 'recordOffer'>;
+  readonly labels: Pick<DeviceLabels, 'read'>;
+  readonly checkIns: Pick<CheckInBuffer, 'add'>;
+  readonly clock: Pick<LedgerClock, 'now'>;
+  readonly metrics: Metrics;
+};
+
+export type PollAnswer = {
+  readonly sleepSeconds: number;
+  readonly listed: ListedAction | undefined;
+  readonly asksAttributes: boolean;
+};
+
+/** An action as its device fetches it. */
+export type FetchedAction = {
+  readonly candidate: ArtifactCandidate;
+  readonly appRef: string;
+  /** Whether the device must install it. */
+  readonly isRequired: boolean;
+};
+
+/** Maximum number of times that a request begins again because of a change meanwhile. */
+const ATTEMPTS_MAX = 6;
+const RETRY_MS = 1000;
+const NO_LABELS: Labels = new Map();
+/** Greatest part of the polling time by which a device polls earlier or later, and steps within that. */
+const SPREAD = 0.1;
+const SPREAD_STEPS = 1024;
+const SLEEP_MAX_SECONDS = 86_399;
+
+/** The device or the channel changed meanwhile: the request begins again. */
+const AGAIN = Symbol('again');
+
+/** A channel with its settings of DDI, as it is served now. */
+type Served = { readonly slot: CatalogSlot; readonly app: string; readonly channel: string };
+
+export class PollActions {
+  constructor(private readonly dependencies: PollActionsDependencies) {}
+
+  /** Answers a poll. Rejects with `Unavailable` when the device's actions cannot be known or kept. */
+  poll(served: Served, asker: DdiAsker): Promise<Outcome<PollAnswer>> {
+    return persist(() => this.tryPoll(served, asker));
+  }
+
+  /** Returns the action that a device fetches, and notes that; 404 if it is not the device's present one. */
+  fetch(served: Served, asker: DdiAsker, id: number): Promise<Outcome<FetchedAction>> {
+    return persist(() => this.tryFetch(served, asker, id));
+  }
+
+  /** Returns whether the action is being withdrawn. */
+  async isWithdrawing({ slot }: Served, { deviceId }: DdiAsker, id: number): Promise<boolean> {
+    const appId = slot.catalog?.snapshot.appId ?? '';
+    const { actions } = await this.dependencies.actions.read({ appId, deviceId });
+    return actions?.action?.state === 'withdrawing' && openId(actions) === id;
+  }
+
+  private async tryPoll(
+    served: Served,
+    asker: DdiAsker,
+  ): Promise<Outcome<PollAnswer> | typeof AGAIN> {
+    const read = await this.read(served, asker);
+    if (isFailure(read)) return read;
+    const { known, prepared, settings } = read;
+    const sleepSeconds = sleepOf(settings, asker.hash);
+    if (known.actions === undefined) {
+      this.count(prepared, 'unknown');
+      this.checkIn(prepared, asker, undefined, undefined);
+      return { sleepSeconds, listed: undefined, asksAttributes: true };
+    }
+    const now = this.dependencies.clock.now();
+    const told = asker.version
+      ? tellVersion(known.actions, asker.version.canonical, now)
+      : known.actions;
+    const decision = await this.decide(read, asker, told);
+    const outcome = decidePoll(told, this.question(read, asker, decision, now));
+    if (outcome === CHANNEL_TOO_OLD) return failUntil('unavailable', RETRY_MS);
+    const kept = await this.keep(read, asker, decision, outcome);
+    if (kept !== undefined) return kept;
+    this.count(prepared, outcomeOf(outcome));
+    const isOffer = outcome.listed?.kind === 'deployment' && isFor(outcome.device, decision);
+    this.checkIn(prepared, asker, outcome.device.version, isOffer ? decision?.made : undefined);
+    const { listed } = outcome;
+    return { sleepSeconds, listed, asksAttributes: outcome.asksAttributes };
+  }
+
+  /** Reads the device's actions, and prepares its plan by the catalog that is served then. */
+  private async read(
+    { slot, app, channel }: Served,
+    asker: DdiAsker,
+  ): Promise<Outcome<ReadDevice>> {
+    const { actions, queries } = this.dependencies;
+    const appId = slot.catalog?.snapshot.appId;
+    if (appId === undefined) return failUntil('unavailable', RETRY_MS);
+    const device = { appId, deviceId: asker.deviceId };
+    const known = await actions.read(device);
+    const settings = slot.catalog?.snapshot.ddi;
+    if (settings === undefined) return failUntil('unavailable', RETRY_MS);
+    if (settings === null) return fail('unknownChannel');
+    const query = queries.of({ app, channel, settings }, asker, known.actions);
+    const prepared = slot.planFor(query);
+    if (prepared === undefined) return failUntil('unavailable', RETRY_MS);
+    const isVersionKnown = query.version !== undefined || settings.unknownVersion === 'offer';
+    return { device, known, settings, prepared, isVersionKnown };
+  }
+
+  /** Decides for a device; undefined while its version is not known and it has to wait for that. */
+  private async decide(
+    { device, prepared, isVersionKnown }: ReadDevice,
+    { hash }: DdiAsker,
+    _told: DeviceActions,
+  ): Promise<Decided> {
+    const labels = prepared.asksForLabels ? await this.dependencies.labels.read(device) : NO_LABELS;
+    const who: Device = { hash, labels, slice: undefined };
+    return { who, made: isVersionKnown ? prepared.decide(who) : undefined };
+  }
+
+  private question(
+    { settings, prepared }: ReadDevice,
+    { version }: DdiAsker,
+    { who, made }: Decided,
+    now: number,
+  ): PollQuestion {
+    const { plan } = prepared;
+    const { channelId, epoch, revision } = plan.catalog.snapshot;
+    const release = made?.candidate?.release;
+    return {
+      ...{ now, channelId, order: { epoch, revision }, rule: settings },
+      decided: release && {
+        number: release.source.number,
+        version: release.version.canonical,
+        retriedAt:
+          release.source.retriedAt === null ? undefined : Date.parse(release.source.retriedAt),
+      },
+      isOffered: (number) => isOffered(plan, who, number),
+      isVersionInAddress: version !== undefined,
+    };
+  }
+
+  /**
+   * Keeps what a poll changes, after the first offer of the release that it opens an action for. Returns why
+   * the poll cannot be answered; undefined if it can.
+   */
+  private async keep(
+    { device, known, prepared }: ReadDevice,
+    _asker: DdiAsker,
+    { made }: Decided,
+    { device: after }: PollOutcome,
+  ): Promise<Failure | typeof AGAIN | undefined> {
+    const { actions, check } = this.dependencies;
+    const before = known.actions;
+    if (before === undefined || after === before) return undefined;
+    const candidate = made?.candidate;
+    const isOpened = after.action?.state === 'open' && after.action !== before.action;
+    if (isOpened && candidate !== undefined && !candidate.release.offered) {
+      const offer = await check.recordOffer(prepared.plan.catalog, candidate, true);
+      if (offer === 'unavailable') return failUntil('unavailable', RETRY_MS);
+      if (offer === 'stale') return AGAIN;
+    }
+    return (await actions.change(device, known, before, after)) ? undefined : AGAIN;
+  }
+
+  private async tryFetch(
+    served: Served,
+    asker: DdiAsker,
+    id: number,
+  ): Promise<Outcome<FetchedAction> | typeof AGAIN> {
+    const read = await this.read(served, asker);
+    if (isFailure(read)) return read;
+    const { known, prepared, device } = read;
+    const { action } = known.actions ?? {};
+    if (known.actions === undefined || action === undefined) return fail('unknownAction');
+    if (action.state === 'withdrawing' || openId(known.actions) !== id)
+      return fail('unknownAction');
+    const { plan } = prepared;
+    const candidate = plan.list.find((each) => each.release.source.number === action.number);
+    if (candidate === undefined) {
+      const isOlder = plan.catalog.snapshot.revision < action.order.revision;
+      return isOlder ? failUntil('unavailable', RETRY_MS) : fail('unknownAction');
+    }
+    const fetched = noteFetched(known.actions, id, this.dependencies.clock.now());
+    if (fetched !== known.actions) {
+      const isKept = await this.dependencies.actions.change(device, known, known.actions, fetched);
+      if (!isKept) return AGAIN;
+    }
+    return { candidate, appRef: plan.catalog.snapshot.appRef, isRequired: plan.isRequired };
+  }
+
+  private count(
+    { plan }: PreparedPlan,
+    outcome: 'nothing' | 'offer' | 'cancel' | 'barred' | 'unknown',
+  ) {
+    this.dependencies.metrics.ddiPolls.of(plan.catalog.snapshot.appRef)[outcome].count += 1;
+  }
+
+  private checkIn(
+    prepared: PreparedPlan,
+    { deviceId, network, version }: DdiAsker,
+    known: string | undefined,
+    decision: PlanDecision<ArtifactCandidate> | undefined,
+  ): void {
+    const { checkIns, clock } = this.dependencies;
+    const context = decision?.context ?? internContext(prepared.undecided);
+    const runs = internVersion(known ?? version?.canonical);
+    checkIns.add(context, runs, deviceId, clock.now(), undefined, network);
+  }
+}
+
+type ReadDevice = {
+  readonly device: { readonly appId: string; readonly deviceId: string };
+  readonly known: KnownActions;
+  readonly settings: DdiSettings;
+  readonly prepared: PreparedPlan<ArtifactCandidate>;
+  readonly isVersionKnown: boolean;
+};
+
+type Decided = {
+  readonly who: Device;
+  /** Undefined while nothing can be decided. */
+  readonly made: PlanDecision<ArtifactCandidate> | undefined;
+};
+
+/** Repeats work until what it read does not change meanwhile. */
+async function persist<Value>(
+  work: () => Promise<Outcome<Value> | typeof AGAIN>,
+): Promise<Outcome<Value>> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const outcome = await work();
+    if (outcome !== AGAIN) return outcome;
+  }
+  return failUntil('unavailable', RETRY_MS);
+}
+
+/** Returns whether a plan would offer a release if there were none above; undefined for an unknown one. */
+function isOffered(
+  plan: Plan<ArtifactCandidate>,
+  who: Device,
+  number: number,
+): boolean | undefined {
+  const place = plan.list.findIndex(({ release }) => release.source.number === number);
+  if (place === -1) {
+    const isKnown = plan.catalog.snapshot.releases.some((release) => release.number === number);
+    return isKnown ? false : undefined;
+  }
+  if (place < plan.from || place >= plan.to) return false;
+  return typeof choose({ ...plan, from: place, to: place + 1 }, who) !== 'string';
+}
+
+function isFor({ action }: DeviceActions, { made }: Decided): boolean {
+  return action !== undefined && made?.candidate?.release.source.number === action.number;
+}
+
+function outcomeOf({ listed, isBarred }: PollOutcome) {
+  if (listed === undefined) return isBarred ? 'barred' : 'nothing';
+  return listed.kind === 'cancel' ? 'cancel' : 'offer';
+}
+
+/** Returns the seconds until a device polls again: those of the channel, moved by a hash of its id. */
+function sleepOf({ pollSeconds }: DdiSettings, hash: number): number {
+  const step = (Math.abs(hash) % (SPREAD_STEPS + 1)) / SPREAD_STEPS;
+  const seconds = Math.round(pollSeconds * (1 - SPREAD + 2 * SPREAD * step));
+  return Math.min(seconds, SLEEP_MAX_SECONDS);
+}

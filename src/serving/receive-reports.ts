@@ -1,0 +1,193 @@
+// Receives what devices that speak DDI report: attributes, the end of an action, the answer to a
+// cancellation. No report is refused because of its text.
+
+import { type Failure, failUntil } from '../contract/failure.ts';
+import { Unavailable } from '../contract/store-fault.ts';
+import { refuseArtifactName } from '../domain/decision/artifact/artifact.ts';
+import { parseVersion } from '../domain/decision/version.ts';
+import { closeAction, endCancelled, tellAttributes } from '../domain/fleet/action-reports.ts';
+import type { CheckIn } from '../domain/fleet/check-in.ts';
+import type { DeviceActions, ToldByAttributes } from '../domain/fleet/device-actions.ts';
+import { readNetwork } from '../domain/fleet/network-words.ts';
+import type { ActionRecord, KnownActions } from '../fleet/action-record.ts';
+import type { Admission } from '../fleet/admission.ts';
+import type { DeviceLabels } from '../fleet/device-labels.ts';
+import type { LedgerClock } from '../fleet/ledger-clock.ts';
+import type { UnstoredActions } from '../fleet/unstored-actions.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { type Feedback, readAttributes, readFeedback } from '../updater/ddi-body.ts';
+import type { CatalogSlot, PreparedPlan } from './catalog-slot.ts';
+import type { DdiAsker, DdiPlace, DdiQueries } from './ddi-queries.ts';
+
+type ReceiveReportsDependencies = {
+  readonly queries: DdiQueries;
+  readonly actions: ActionRecord;
+  readonly unstored: Pick<UnstoredActions, 'addFailure'>;
+  readonly admission: Pick<Admission, 'record'>;
+  readonly labels: Pick<DeviceLabels, 'store' | 'remember'>;
+  readonly clock: Pick<LedgerClock, 'now'>;
+  readonly metrics: Metrics;
+};
+
+/** A device on a channel that is served. */
+export type Reporter = {
+  readonly place: DdiPlace;
+  readonly slot: CatalogSlot;
+  readonly appId: string;
+  readonly appRef: string;
+  readonly asker: DdiAsker;
+  /** Whether it has shown a token of its own. */
+  readonly isItself: boolean;
+};
+
+/** Executions that answer a cancellation. */
+const ANSWERS: ReadonlySet<string | undefined> = new Set(['closed', 'canceled', 'rejected']);
+/** Seconds after which a device that is one too many in its minute may tell its attributes again. */
+const ADMISSION_MS = 60_000;
+const ATTEMPTS_MAX = 6;
+
+export class ReceiveReports {
+  constructor(private readonly dependencies: ReceiveReportsDependencies) {}
+
+  /**
+   * Notes the attributes of a device, which brings it on record. Refuses a new device beyond the bounds.
+   * Rejects with `Unavailable` when no store keeps them.
+   */
+  async attributes(reporter: Reporter, body: string): Promise<Failure | undefined> {
+    const { keys } = reporter.place.settings;
+    const { attributes, isReadable } = readAttributes(body, Object.values(keys));
+    if (!isReadable) this.dependencies.metrics.ddiReports.add('unreadable');
+    const told = toldBy(attributes, keys);
+    const refusal = await this.record(reporter, attributes, told);
+    if (refusal !== undefined) return refusal;
+    await this.change(reporter, 'change', (device, now) => tellAttributes(device, told, now));
+    return undefined;
+  }
+
+  /** Receives feedback about an action. Rejects with `Unavailable` when a closing cannot be kept. */
+  async feedback(reporter: Reporter, id: number, body: string): Promise<void> {
+    const report = readFeedback(body);
+    const { metrics } = this.dependencies;
+    if (report.execution === undefined) return metrics.ddiReports.add('unreadable');
+    if (report.result === 'progress') return metrics.ddiReports.add('progress');
+    const result = report.result === 'failure' ? 'failed' : 'succeeded';
+    const before = await this.change(reporter, 'close', (device, now) =>
+      closeAction(device, id, result, now),
+    );
+    metrics.ddiReports.add(before === undefined ? 'ignored' : result);
+    if (before !== undefined && result === 'failed') this.noteFailure(reporter, before, report);
+  }
+
+  /** Receives the answer to a cancellation. */
+  async cancelFeedback(reporter: Reporter, id: number, body: string): Promise<void> {
+    const { execution } = readFeedback(body);
+    const { metrics } = this.dependencies;
+    if (!ANSWERS.has(execution)) {
+      return metrics.ddiReports.add(execution === undefined ? 'unreadable' : 'progress');
+    }
+    const before = await this.change(reporter, 'change', (device, now) =>
+      endCancelled(device, id, now),
+    );
+    metrics.ddiReports.add(before === undefined ? 'ignored' : 'canceled');
+  }
+
+  /**
+   * Changes the actions of a device on record; returns what they were before, undefined if nothing changed.
+   */
+  private async change(
+    { appId, asker: { deviceId } }: Reporter,
+    way: 'change' | 'close',
+    apply: (device: DeviceActions, now: number) => DeviceActions,
+  ): Promise<DeviceActions | undefined> {
+    const { actions: record, clock } = this.dependencies;
+    const device = { appId, deviceId };
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const known: KnownActions = await record.read(device);
+      const before = known.actions;
+      if (before === undefined) return undefined;
+      const after = apply(before, clock.now());
+      if (after === before) return undefined;
+      if (await record[way](device, known, before, after)) return before;
+    }
+    throw new Unavailable('process', `the actions of a device changed ${ATTEMPTS_MAX} times`);
+  }
+
+  /** Brings a device on record, and its attributes as labels. */
+  private async record(
+    reporter: Reporter,
+    labels: ReadonlyMap<string, string>,
+    told: ToldByAttributes,
+  ): Promise<Failure | undefined> {
+    const { actions, admission, labels: store } = this.dependencies;
+    const { appId, asker } = reporter;
+    const { actions: known } = await actions.read({ appId, deviceId: asker.deviceId });
+    const checkIn = this.checkInOf(reporter, known, told);
+    if (checkIn === undefined) return failUntil('unavailable', 1000);
+    if (known !== undefined) {
+      if (labels.size > 0) await store.store({ ...checkIn, labels });
+      return undefined;
+    }
+    const first = { ...checkIn, labels: labels.size > 0 ? labels : undefined };
+    const recorded = await admission.record([first], 'awaited');
+    if (recorded.unadmitted.length > 0) return failUntil('rateLimited', ADMISSION_MS);
+    await store.remember(recorded.labels, [first], 'awaited');
+    return undefined;
+  }
+
+  private checkInOf(
+    { place, slot, asker }: Reporter,
+    known: DeviceActions | undefined,
+    told: ToldByAttributes,
+  ): CheckIn | undefined {
+    const { queries, clock } = this.dependencies;
+    const query = queries.of(place, asker, known);
+    const prepared: PreparedPlan | undefined = slot.planFor(query);
+    if (prepared === undefined) return undefined;
+    return {
+      ...prepared.undecided,
+      deviceId: asker.deviceId,
+      at: clock.now(),
+      version: asker.version?.canonical ?? told.version ?? known?.version,
+      labels: undefined,
+      network: readNetwork(asker.network, 0),
+    };
+  }
+
+  /** Notes that a device failed to install the release of the action that it has closed. */
+  private noteFailure(
+    { place, appId, appRef, asker, isItself }: Reporter,
+    { action, last, version }: DeviceActions,
+    { reason }: Feedback,
+  ): void {
+    const canonicalVersion = (action ?? last)?.version ?? '';
+    const { unstored, metrics } = this.dependencies;
+    unstored.addFailure({
+      ...{
+        appId,
+        channel: place.channel,
+        deviceId: asker.deviceId,
+        runs: version,
+        canonicalVersion,
+      },
+      ...{ reason, network: isItself ? undefined : asker.address },
+    });
+    metrics.failures.of(appRef).reported.count += 1;
+  }
+}
+
+function toldBy(
+  attributes: ReadonlyMap<string, string>,
+  keys: DdiPlace['settings']['keys'],
+): ToldByAttributes {
+  const name = (path: 'platform' | 'arch' | 'bundle') => {
+    const text = attributes.get(keys[path]) ?? '';
+    return text === '' || refuseArtifactName(path, text) !== undefined ? {} : { [path]: text };
+  };
+  const version = parseVersion(attributes.get(keys.version) ?? '')?.canonical;
+  return {
+    ...name('platform'),
+    ...name('arch'),
+    ...name('bundle'),
+    ...(version === undefined ? {} : { version }),
+  };
+}
