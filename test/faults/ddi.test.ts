@@ -1,0 +1,101 @@
+// Tests devices that speak DDI while a store is away (docs/contract.md 34.36 and 34.46): polls are answered
+// from what is left, and no node lists an action whose closing was answered, then or later.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describeOnRealStores } from '../support/backend.ts';
+import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
+import { DdiDevice } from '../support/ddi-device.ts';
+import { eventually } from '../support/eventually.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
+
+const FILE = {
+  platform: 'linux',
+  url: 'https://dl.example.com/i.swu',
+  size: 9,
+  sha1: 'a'.repeat(40),
+};
+
+describeOnRealStores('devices that speak DDI, on two nodes', () => {
+  let cluster: Cluster;
+  let nodes: [ClusterNode, ClusterNode];
+  let tenant: Tenant;
+  let count = 0;
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    nodes = await Promise.all([cluster.addNode(), cluster.addNode()]);
+    tenant = await createTenant(nodes[0]);
+    await admin(nodes[0], 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
+    await tenant.setChannel({ ddi: {} });
+    await tenant.release('2.0.0', { artifacts: [FILE] });
+    for (const node of nodes) {
+      const device = new DdiDevice(node, tenant.app, 'first');
+      await eventually('it answers DDI', async () => (await device.ask('GET')).status === 200);
+    }
+  });
+  afterAll(() => cluster?.dispose());
+
+  /** A device on record with an open action, as both nodes see it. */
+  async function opened() {
+    count += 1;
+    const machine = 'linux/x86_64/1.0.0';
+    const device = new DdiDevice(nodes[0], tenant.app, `d-${count}`, { machine });
+    await device.tell({});
+    const { deployment: id } = await device.poll();
+    expect(id).toBeDefined();
+    return { device, other: device.at(nodes[1]), id };
+  }
+  const untilAnswered = (device: DdiDevice) =>
+    eventually('polls are answered', async () => (await device.ask('GET')).status === 200);
+
+  it('a closing counts at the next poll of any node, also of many at once', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, opened));
+    await Promise.all(
+      all.map(async ({ device, other, id }) => {
+        expect((await other.poll()).deployment).toBe(id);
+        await device.report(id, 'success');
+        expect((await other.poll()).deployment).toBeUndefined();
+      }),
+    );
+  });
+
+  it('without PostgreSQL polls say what they said, and Redis keeps closings until it is back', async () => {
+    const [kept, closed] = [await opened(), await opened()];
+    await cluster.postgres.kill();
+    await untilAnswered(kept.other);
+    expect((await kept.other.poll()).deployment).toBe(kept.id);
+    await eventually('the closing is kept', async () => {
+      const status = { execution: 'closed', result: { finished: 'failure' } };
+      const path = `/deploymentBase/${closed.id}/feedback`;
+      const answer = await closed.device.ask('POST', path, { status });
+      // Never 503: a client repeats a 429.
+      expect([200, 429]).toContain(answer.status);
+      return answer.status === 200;
+    });
+    expect((await closed.other.poll()).deployment).toBeUndefined();
+    await cluster.postgres.restart();
+    await eventually('PostgreSQL has it', async () => {
+      const { rows } = await cluster
+        .query<{ barred: number[] }>(
+          `SELECT barred FROM device_actions WHERE device_id = '${closed.device.id}'`,
+        )
+        .catch(() => ({ rows: [] }));
+      return (rows[0]?.barred.length ?? 0) === 1;
+    });
+  });
+
+  it('without Redis PostgreSQL decides and keeps, and Redis that is back lists nothing that ended', async () => {
+    const [kept, closed] = [await opened(), await opened()];
+    await cluster.redis.kill();
+    await untilAnswered(kept.other);
+    expect((await kept.other.poll()).deployment).toBe(kept.id);
+    await closed.device.report(closed.id, 'success');
+    expect((await closed.other.poll()).deployment).toBeUndefined();
+    await cluster.redis.restart();
+    for (let round = 0; round < 20; round++) {
+      expect((await closed.other.poll()).deployment).toBeUndefined();
+      expect((await closed.device.poll()).deployment).toBeUndefined();
+    }
+    expect((await kept.other.poll()).deployment).toBe(kept.id);
+  });
+});
