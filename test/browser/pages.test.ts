@@ -133,6 +133,7 @@ describeInBrowser('every page of the console', (browser) => {
   it('has sound dialogs and menus', async () => {
     const button = (name: string | RegExp) => () =>
       page.getByRole('button', { name }).first().click();
+    const devices = `/console/settings/devices?app=${furnished.tenant.app}`;
     const openings: readonly (readonly [path: string, open: () => Promise<unknown>])[] = [
       ['/console/apps', button('Create app')],
       ['/console/apps', button('Search')],
@@ -151,6 +152,10 @@ describeInBrowser('every page of the console', (browser) => {
       ['/console/settings/webhooks', button('Enable another…')],
       ['/console/settings/keys', button('Create key')],
       ['/console/settings/keys', button(/^Revoke W/)],
+      [devices, button('Create gateway token')],
+      [devices, button(/^Revoke /)],
+      [devices, button('Add secret')],
+      [devices, button(/^Remove /)],
       ['/console/settings/members', button('Invite member')],
       ['/console/settings/members', button(/^Remove/)],
     ];

@@ -2,7 +2,7 @@
 // the commands of docs/publishing.md.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBinary } from '../support/find-binary.ts';
@@ -37,6 +37,11 @@ describe.skipIf(isSkipped)(`SWUpdate${isSkipped ? ` (skipped: no ${missing})` : 
     });
   }
 
+  /** Installs the image; returns what SWUpdate says. It ends with 1 at times although it has installed. */
+  function install(): string {
+    return run(`${commandOf('swupdate')} 2>&1 || true`);
+  }
+
   beforeAll(() => {
     mkdirSync(join(folder, 'tmp'));
     writeFileSync(join(folder, 'gateway.squashfs'), 'what the device runs & more');
@@ -51,13 +56,14 @@ describe.skipIf(isSkipped)(`SWUpdate${isSkipped ? ` (skipped: no ${missing})` : 
         .replace('examples/', `${repositoryPath}/examples/`)
         .replace('/opt/gateway.squashfs', target),
     );
-    run(commandOf('swupdate'));
+    expect(install()).toContain('SWUPDATE successful');
     expect(readFileSync(target, 'utf8')).toBe('what the device runs & more');
   });
 
   it('installs the same image made by hand', () => {
     run(`rm '${target}' && cpio --quiet -i sw-description < gateway-1.4.0.swu`);
-    for (const beginning of ['openssl cms', 'printf', 'swupdate']) run(commandOf(beginning));
+    for (const beginning of ['openssl cms', 'printf']) run(commandOf(beginning));
+    expect(install()).toContain('SWUPDATE successful');
     expect(readFileSync(target, 'utf8')).toBe('what the device runs & more');
   });
 
@@ -66,6 +72,8 @@ describe.skipIf(isSkipped)(`SWUpdate${isSkipped ? ` (skipped: no ${missing})` : 
     const other = image.replace('what the device runs', 'what the device rung');
     expect(other).not.toBe(image);
     writeFileSync(join(folder, 'gateway-1.4.0.swu'), other, 'latin1');
-    expect(() => run(commandOf('swupdate'))).toThrow(/HASH mismatch/);
+    rmSync(target);
+    expect(install()).toContain('HASH mismatch');
+    expect(existsSync(target)).toBe(false);
   });
 });

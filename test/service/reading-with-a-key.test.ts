@@ -2,7 +2,7 @@
 // device (docs/contract.md 4.4 and 4.17 to 4.19).
 
 import { describe, expect, it } from 'vitest';
-import { DDI_DEFAULTS } from '../../src/contract/ddi.ts';
+import { DDI_DEFAULTS } from '../../src/contract/resource.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, releaseOf } from '../support/tenant.ts';

@@ -58,6 +58,9 @@ export async function furnish(node: Addressed, words: Words = PLAIN): Promise<Fu
   if (words.ref !== undefined) {
     demand(await admin(node, 'POST', 'channels', { app, name: words.ref }));
   }
+  const [name = ''] = words.names;
+  demand(await admin(node, 'POST', 'gateway-tokens', { app, name }));
+  demand(await admin(node, 'POST', 'ddi-secrets', { app }));
   await enableWebhook(node, tenant);
   const deviceId = await reportAll(tenant, words);
   const pages = pagesOf(tenant, deviceId, words);
@@ -122,6 +125,7 @@ function pagesOf({ app }: Tenant, deviceId: string, { ref, version }: Words): re
     '/console/audit',
     '/console/help',
     '/console/settings/keys',
+    `/console/settings/devices?app=${app}`,
     '/console/settings/webhooks',
     '/console/settings/notifications',
     '/console/settings/members',

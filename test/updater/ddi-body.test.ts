@@ -61,6 +61,11 @@ describe('configData', () => {
       '{"data":{"__proto__":"x","constructor":"y"}}',
       JSON.parse('{"__proto__":"x","constructor":"y"}'),
     ],
+    [
+      'of SWUpdate with a quotation mark in a value, which is no JSON',
+      '{ "id": "", "data" : {  "note": "the "best" board","version": "1.3.0" } }',
+      undefined,
+    ],
     ['with a list for data', '{"data":[]}', undefined],
     ['with null for data', '{"data":null}', undefined],
     ['without data', '{"mode":"merge"}', undefined],
