@@ -7,8 +7,6 @@ import {
   APPROVAL_STATUSES,
   ASKED_OPERATIONS,
   BLIND_EFFECTS,
-  DDI_KEYS,
-  DEVICE_CLIENTS,
   PLAN_PRESET_NAMES,
   PLAN_STATUSES,
   RELEASE_STATUSES,
@@ -16,11 +14,11 @@ import {
   STANDING_STATES,
   TARGET_OPERATORS,
   TRIP_EFFECTS,
-  UNKNOWN_VERSION_EFFECTS,
   UPDATE_MODES,
   VERDICTS,
   WEEK_DAYS,
 } from './choice.ts';
+import { client, ddi, device, deviceTokens, labels } from './device-shape.ts';
 
 /** Type of an answer by the name of its shape in the OpenAPI document; read-only at every depth. */
 export type Answer<Name extends keyof typeof ANSWER_SHAPES> = Answered<
@@ -142,16 +140,6 @@ const app = z.object({
 });
 
 /** Settings of DDI; `platform` and `arch` are those of devices that tell none. */
-const ddi = z.object({
-  pollSeconds: count.describe('Seconds between two polls of a device.'),
-  ...{ platform: z.string(), arch: z.string().nullable() },
-  keys: z.record(z.enum(DDI_KEYS), z.string()).describe('Attributes that tell each of these.'),
-  unknownVersion: z.enum(UNKNOWN_VERSION_EFFECTS),
-  retries: count.describe('Retries of a release that failed on a device.'),
-  retryAfterMinutes: count.describe('Minutes before the first retry; doubled each time.'),
-  askDays: count.describe('Days after which attributes are asked for again; 0 for never.'),
-});
-
 const channel = z.object({
   name: z.string(),
   minimumSupportedVersion: z.string().nullable(),
@@ -207,26 +195,6 @@ const manifest = z.object({
   updateMode: z.enum([...UPDATE_MODES, 'required']),
   minimumSupportedVersion: z.string().exactOptional(),
   allowDowngrade: z.literal(true).exactOptional(),
-});
-
-const client = z.enum(DEVICE_CLIENTS);
-const labels = z.record(z.string(), z.string());
-
-const device = z.object({
-  deviceId: z.string(),
-  version: z.string().nullable(),
-  platform: z.string(),
-  arch: z.string().nullable(),
-  channel: z.string(),
-  labels,
-  source: z.enum(['pull', 'push']),
-  /** Client of its last check; null if unknown. So is `bundle`, the kind of installation reported with it. */
-  client: client.nullable(),
-  bundle: z.string().nullable(),
-  firstSeen: time,
-  lastSeen: time,
-  /** Version of the release last offered to it, and the time of the offer; null before the first offer. */
-  lastOffered: z.object({ version: z.string(), at: time }).nullable(),
 });
 
 const standing = z.object({
@@ -470,11 +438,7 @@ export const ANSWER_SHAPES = {
     decisions: z.array(z.object({ deviceId: z.string(), update: manifest.nullable() })),
     updatesOffered: count,
   }),
-  DeviceTokens: z.object({
-    tokens: z.array(
-      z.object({ deviceId: z.string(), token: z.string().describe('32 characters of base64url.') }),
-    ),
-  }),
+  DeviceTokens: deviceTokens,
   ReleaseNotesFeed: z.object({
     app: z.string(),
     channel: z.string(),
