@@ -44,6 +44,8 @@ const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 const LEDGER_WAIT_MS_MAX = 1000;
 /** Time for which a ledger that did not answer is not asked again. */
 const LEDGER_REST_MS = 1000;
+/** Maximum number of times that a change begins again because somebody else has changed the device. */
+const ATTEMPTS_MAX = 6;
 /** Age of a change that the process which made it should have stored by now. */
 const UNSTORED_MS_MAX = 3000;
 
@@ -113,6 +115,26 @@ export class ActionRecord {
       this.dependencies.unstored.add(write);
       return true;
     }
+  }
+
+  /**
+   * Applies a change to the actions of a device on record, again when somebody else has changed them
+   * meanwhile. Returns what they were before; undefined if nothing changed.
+   */
+  async alter(
+    device: DeviceName,
+    way: 'change' | 'close',
+    apply: (actions: DeviceActions, now: number) => DeviceActions,
+  ): Promise<DeviceActions | undefined> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const known = await this.read(device);
+      const before = known.actions;
+      if (before === undefined) return undefined;
+      const after = apply(before, this.dependencies.now());
+      if (after === before) return undefined;
+      if (await this[way](device, known, before, after)) return before;
+    }
+    throw new Unavailable('process', `the actions of a device changed ${ATTEMPTS_MAX} times`);
   }
 
   private writeOf(device: DeviceName, after: DeviceActions): ActionWrite {

@@ -2,19 +2,19 @@
 // cancellation. No report is refused because of its text.
 
 import { type Failure, failUntil } from '../contract/failure.ts';
-import { Unavailable } from '../contract/store-fault.ts';
 import { refuseArtifactName } from '../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../domain/decision/version.ts';
 import { closeAction, endCancelled, tellAttributes } from '../domain/fleet/action-reports.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
 import type { DeviceActions, ToldByAttributes } from '../domain/fleet/device-actions.ts';
 import { readNetwork } from '../domain/fleet/network-words.ts';
-import type { ActionRecord, KnownActions } from '../fleet/action-record.ts';
+import type { ActionRecord } from '../fleet/action-record.ts';
 import type { Admission } from '../fleet/admission.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { UnstoredActions } from '../fleet/unstored-actions.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { DeviceName } from '../store/label-store.ts';
 import { type Feedback, readAttributes, readFeedback } from '../updater/ddi-body.ts';
 import type { CatalogSlot, PreparedPlan } from './catalog-slot.ts';
 import type { DdiAsker, DdiPlace, DdiQueries } from './ddi-queries.ts';
@@ -44,7 +44,6 @@ export type Reporter = {
 const ANSWERS: ReadonlySet<string | undefined> = new Set(['closed', 'canceled', 'rejected']);
 /** Seconds after which a device that is one too many in its minute may tell its attributes again. */
 const ADMISSION_MS = 60_000;
-const ATTEMPTS_MAX = 6;
 
 export class ReceiveReports {
   constructor(private readonly dependencies: ReceiveReportsDependencies) {}
@@ -60,18 +59,20 @@ export class ReceiveReports {
     const told = toldBy(attributes, keys);
     const refusal = await this.record(reporter, attributes, told);
     if (refusal !== undefined) return refusal;
-    await this.change(reporter, 'change', (device, now) => tellAttributes(device, told, now));
+    await this.dependencies.actions.alter(deviceOf(reporter), 'change', (device, now) =>
+      tellAttributes(device, told, now),
+    );
     return undefined;
   }
 
   /** Receives feedback about an action. Rejects with `Unavailable` when a closing cannot be kept. */
   async feedback(reporter: Reporter, id: number, body: string): Promise<void> {
     const report = readFeedback(body);
-    const { metrics } = this.dependencies;
+    const { actions, metrics } = this.dependencies;
     if (report.execution === undefined) return metrics.ddiReports.add('unreadable');
     if (report.result === 'progress') return metrics.ddiReports.add('progress');
     const result = report.result === 'failure' ? 'failed' : 'succeeded';
-    const before = await this.change(reporter, 'close', (device, now) =>
+    const before = await actions.alter(deviceOf(reporter), 'close', (device, now) =>
       closeAction(device, id, result, now),
     );
     metrics.ddiReports.add(before === undefined ? 'ignored' : result);
@@ -81,35 +82,14 @@ export class ReceiveReports {
   /** Receives the answer to a cancellation. */
   async cancelFeedback(reporter: Reporter, id: number, body: string): Promise<void> {
     const { execution } = readFeedback(body);
-    const { metrics } = this.dependencies;
+    const { actions, metrics } = this.dependencies;
     if (!ANSWERS.has(execution)) {
       return metrics.ddiReports.add(execution === undefined ? 'unreadable' : 'progress');
     }
-    const before = await this.change(reporter, 'change', (device, now) =>
+    const before = await actions.alter(deviceOf(reporter), 'change', (device, now) =>
       endCancelled(device, id, now),
     );
     metrics.ddiReports.add(before === undefined ? 'ignored' : 'canceled');
-  }
-
-  /**
-   * Changes the actions of a device on record; returns what they were before, undefined if nothing changed.
-   */
-  private async change(
-    { appId, asker: { deviceId } }: Reporter,
-    way: 'change' | 'close',
-    apply: (device: DeviceActions, now: number) => DeviceActions,
-  ): Promise<DeviceActions | undefined> {
-    const { actions: record, clock } = this.dependencies;
-    const device = { appId, deviceId };
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const known: KnownActions = await record.read(device);
-      const before = known.actions;
-      if (before === undefined) return undefined;
-      const after = apply(before, clock.now());
-      if (after === before) return undefined;
-      if (await record[way](device, known, before, after)) return before;
-    }
-    throw new Unavailable('process', `the actions of a device changed ${ATTEMPTS_MAX} times`);
   }
 
   /** Brings a device on record, and its attributes as labels. */
@@ -173,6 +153,10 @@ export class ReceiveReports {
     });
     metrics.failures.of(appRef).reported.count += 1;
   }
+}
+
+function deviceOf({ appId, asker: { deviceId } }: Reporter): DeviceName {
+  return { appId, deviceId };
 }
 
 function toldBy(
