@@ -391,6 +391,10 @@ export const ANSWER_SHAPES = {
   ServingAnswer: z.object({ release: servingState }),
   RehearsedServing: z.object({ release: servingState, findings: z.array(finding), effect }),
   WithdrawnAnswer: z.object({ release: withdrawn }),
+  RetriedAnswer: z.object({
+    release: withdrawn,
+    devices: count.describe('Number of bars that have ended.'),
+  }),
   StopAnswer: z.object({ stop }),
   ResumedStop: resumedStop,
   Approval: approval,

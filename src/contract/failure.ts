@@ -59,6 +59,7 @@ export const FAILURES = {
   channelFull: 'The channel can take no more releases',
   versionWithdrawn: 'This version was withdrawn: publish it through the API',
   notPromotable: 'This release cannot be promoted',
+  notPublished: 'This release is not published',
   idempotencyKeyUsed: 'Idempotency-Key was used for another request',
   changedMeanwhile: 'Somebody changed this release meanwhile',
   planRefused: 'The plan does not allow this now',

@@ -35,6 +35,7 @@ export function guardChanges(
     promoteRelease: guarded(ledger.promoteRelease),
     withdrawRelease: guarded(ledger.withdrawRelease),
     controlServing: guarded(ledger.controlServing),
+    retryRelease: guarded(ledger.retryRelease),
     createPlan: guarded(ledger.createPlan),
     stopReleases: guarded(ledger.stopReleases),
     resumeStop: guarded(ledger.resumeStop),

@@ -16,6 +16,7 @@ import type {
   Role,
   StoredApproval,
   Targeting,
+  WithdrawnRelease,
 } from '../contract/resource.ts';
 import type { StatusChange } from '../contract/standing.ts';
 import type { WebhookProvider } from '../contract/webhook-provider.ts';
@@ -203,6 +204,19 @@ export type ReleaseName = {
   readonly app: string;
   readonly channel: string;
   readonly canonicalVersion: string;
+};
+
+/** Release whose bars end: those of all devices, or of this many that the call names. */
+export type ReleaseRetry = ReleaseName & { readonly named: number | undefined };
+
+/** Release that devices get again. */
+export type RetriedRelease = {
+  readonly appId: string;
+  readonly release: WithdrawnRelease;
+  /** Number of the release in its app. */
+  readonly number: number;
+  /** Number of bars that have ended. */
+  readonly devices: number;
 };
 
 /** Identity of a publishing call that carries an idempotency key, so that a repetition publishes nothing. */

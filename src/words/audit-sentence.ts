@@ -31,6 +31,7 @@ const CHANGES = new Map<string, (was: Fields, is: Fields) => Deed>([
   ['release.promote', (_, is) => published(`Promoted {} from ${String(is.from)}`, is)],
   ['release.withdraw', () => ['Withdrew {}', false]],
   ['release.complete', completed],
+  ['release.retry', (_, is) => retried(is)],
   ['plan.create', (_, is) => planned(is)],
   ['app.update', appChanged],
   ['channel.update', channelChanged],
@@ -110,6 +111,11 @@ function completed(was: Fields, is: Fields): Deed {
   const isNotesAlone = is.notes !== undefined && is.artifacts === was.artifacts;
   if (isNotesAlone) return [`Changed the notes of {}${end}`, true];
   return [`Completed {} to ${Number(is.artifacts)} artifacts${end}`, true];
+}
+
+function retried({ devices }: Fields): Deed {
+  const who = devices === 1 ? 'one device' : `${devices} devices`;
+  return [`Let ${devices === 'all' ? 'all devices' : who} try {} again`, devices !== 'all'];
 }
 
 function planned({ steps, guards, onTrip }: Fields): Deed {

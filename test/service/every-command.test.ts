@@ -226,6 +226,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     /^promoted: .* on beta/m,
   ],
   'release withdraw': [(place) => ofRelease(place), RELEASE],
+  'release retry': [(place) => ofRelease(place), /^0 devices get 1\.0\.0 on stable again$/m],
   'plan set': [(place) => ofRelease(place, '--preset', 'careful'), PLAN],
   'plan show': [ofPlan, PLAN],
   'plan hold': [ofPlan, /^status: held$/m],

@@ -46,6 +46,7 @@ function calls({ app, ...of }: Subject): readonly (readonly [needs: string, ...C
     ['publish', 'DELETE', 'releases', { ...name, channel: 'beta', version: '0.5.0' }],
     ['control', 'PATCH', 'releases', { ...name, status: 'published' }],
     ['control', 'PATCH', 'releases?dryRun=true', { ...name, status: 'paused' }],
+    ['control', 'POST', 'releases/retry', name],
     ['control', 'PUT', 'releases/plan', { ...name, version: '2.0.0', steps: STEPS }],
     ['control', 'PATCH', 'releases/plan', { ...name, action: 'hold' }],
     ['read', 'GET', `releases/plan${query}`],

@@ -67,6 +67,7 @@ describe('the sentence of an entry', () => {
       ...(['app.update', { name: 'A', archived: true }, { name: 'B', archived: false }] as const),
       'Renamed it from “A” to “B”, brought it back',
     ],
+    ['release.retry', null, { devices: 1 }, 'Let one device try it again'],
     ['app.update', {}, { ddiAuth: 'token' }, 'Set the DDI authentication to token'],
   ])('%s from %j to %j is "%s"', (action, before, after, text) => {
     const sentence = auditSentence(entry(action, before, after));
@@ -81,6 +82,7 @@ describe('the sentence of an entry', () => {
     ['channel.update', { follows: null }, { follows: 'stable' }, 'Made X follow stable'],
     ['channel.update', signed(false), signed(true), 'Made signatures required on X'],
     ['app.update', { name: 'A of {}' }, { name: 'B' }, 'Renamed X from “A of {}” to “B”'],
+    ['release.retry', null, { devices: 'all', bars: 3 }, 'Let all devices try X again'],
     ['app.update', {}, {}, 'Changed the settings of X'],
     ['key.create', null, { name: 'ci' }, 'Created key X'],
     ['member.update', { role: 'viewer' }, { role: 'owner' }, 'Changed the role of X'],

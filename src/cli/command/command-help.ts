@@ -109,6 +109,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'release deprecate': RELEASE,
   'release promote': '--app notes --from beta --to stable --version 1.4.0 --rollout 10',
   'release withdraw': `${RELEASE} --reason "wrong files"`,
+  'release retry': `board-0001 ${RELEASE} --reason "power supply replaced"`,
   'plan set': `${RELEASE} --steps 1:60,10:240,100:0 --failed-percent 2`,
   'plan show': RELEASE,
   'plan hold': `${RELEASE} --reason "waiting for support"`,

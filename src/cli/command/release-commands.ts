@@ -12,6 +12,7 @@ import type {
   ResumedStop,
   Stop,
   Targeting,
+  WithdrawnRelease,
 } from '../../contract/resource.ts';
 import type { Health } from '../../contract/rollout-plan.ts';
 import type { ReleaseStanding, StandingState } from '../../contract/standing.ts';
@@ -124,6 +125,16 @@ function addMovingCommands(release: Command, connect: Connect): void {
     .description('remove a release that nobody was offered: its version is free again')
     .option('--reason <text>', 'why, for the audit');
   asking(withdraw, connect, (body) => send('DELETE', 'releases', body), { text: changedText });
+  const retry = ofRelease(release.command('retry [device-id...]'))
+    .description('let devices that speak DDI have a release again: all, or at most 500')
+    .option('--reason <text>', 'why, for the audit');
+  asking(
+    retry,
+    connect,
+    (body, ids) =>
+      send('POST', 'releases/retry', { ...body, ...(ids.length > 0 && { deviceIds: ids }) }),
+    { text: retriedText },
+  );
 }
 
 function addStopCommands(program: Command, connect: Connect): void {
@@ -255,6 +266,13 @@ function explanationText({ decision, device, candidates }: Explanation): string 
   );
   const offer = `${decision.reason}: ${decision.update?.version ?? 'nothing'}`;
   return [offer, printAnswer(device), '', table].join('\n');
+}
+
+type Retried = { readonly release: WithdrawnRelease; readonly devices: number };
+
+function retriedText({ release: { version, channel }, devices }: Retried): string {
+  const who = devices === 1 ? '1 device gets' : `${devices} devices get`;
+  return `${who} ${version} on ${channel} again`;
 }
 
 function percentage(text: string): string {

@@ -4,11 +4,12 @@
 import { z } from 'zod';
 import { ANSWER_SHAPES } from '../../contract/answer-shape.ts';
 import { RELEASE_STATUSES } from '../../contract/choice.ts';
+import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import type { KeyRight, Release } from '../../contract/resource.ts';
 import { pageCountOf } from '../../publishing/administer.ts';
 import type { Tried } from '../../publishing/changes.ts';
-import { change, type KeyOperation, read } from '../endpoint/key-operation.ts';
+import { call, change, type KeyOperation, read } from '../endpoint/key-operation.ts';
 import { jsonAnswer, type Parameters } from '../endpoint/operation.ts';
 import { noteApp } from '../endpoint/parse-shape.ts';
 import {
@@ -18,12 +19,14 @@ import {
   publishReleaseBody,
   readListQuery,
   releaseNameOf,
+  retryReleaseBody,
   seenServingBody,
   servingCallOf,
   servingControlBody,
   withdrawReleaseBody,
 } from '../endpoint/release-body.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import { jsonReply } from '../transport/reply.ts';
 
 const PATH = '/api/v1/releases';
 const EFFECT = 'findings and the effect';
@@ -130,6 +133,20 @@ export const RELEASE_OPERATIONS: readonly KeyOperation[] = [
     answer: (release) => ({ release }),
     hasFindings: true,
     dryRun: { endpoint: 'POST releases/rehearse-promotion', tells: EFFECT, answer: unpublished },
+  }),
+  call({
+    ...{ method: 'POST', path: `${PATH}/retry`, id: 'retryRelease' },
+    ...{ tag: 'Releases', right: 'control' },
+    summary: 'Let devices that speak DDI have a release again',
+    description:
+      'Ends the bars of devices that have closed an action for it: of those that are named, or of all.',
+    input: retryReleaseBody,
+    answers: { 200: jsonAnswer('The number of bars.', ANSWER_SHAPES.RetriedAnswer) },
+    refusals: [404, 409],
+    async run({ retries }, caller, { deviceIds, reason, ...named }) {
+      const retried = await retries.retry(caller, releaseNameOf(named), deviceIds, reason);
+      return isFailure(retried) ? retried : jsonReply(200, retried);
+    },
   }),
 ];
 

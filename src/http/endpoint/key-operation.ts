@@ -14,6 +14,7 @@ import type { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import type { ReportFleetDependencies } from '../../fleet/fleet-views.ts';
 import type { Approvals } from '../../publishing/approvals.ts';
 import type { Calling, Changes, Made, Tried } from '../../publishing/changes.ts';
+import type { ReleaseRetries } from '../../publishing/release-retries.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
 import type { WavePlanner } from '../../serving/fleet-decisions.ts';
 import type { StandingReader } from '../../serving/read-standings.ts';
@@ -43,6 +44,7 @@ export type Services = ChangeServices &
     readonly explainer: ExplainDecision;
     readonly standings: StandingReader;
     readonly ddiTokens: DdiTokens;
+    readonly retries: ReleaseRetries;
   };
 
 /** Operation for callers with a key. */

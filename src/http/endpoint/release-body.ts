@@ -28,6 +28,7 @@ import type {
 } from '../../store/ledger-terms.ts';
 import {
   appQuery,
+  deviceIdField,
   formatField,
   hexField,
   nameField,
@@ -277,6 +278,10 @@ export const withdrawReleaseBody = z.strictObject({
   channel: nameField,
   version: versionField,
   reason: reasonField.optional(),
+});
+
+export const retryReleaseBody = withdrawReleaseBody.extend({
+  deviceIds: z.array(deviceIdField).min(1).max(LIMIT.devicesPerCallMax).optional(),
 });
 
 /** Converts a valid body to the release to be published. */

@@ -218,6 +218,7 @@ export const FAILURE_STATUS: Readonly<Record<FailureKind, number>> = {
   channelFull: 409,
   versionWithdrawn: 409,
   notPromotable: 409,
+  notPublished: 409,
   idempotencyKeyUsed: 409,
   changedMeanwhile: 409,
   planRefused: 409,

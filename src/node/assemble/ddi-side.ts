@@ -39,6 +39,7 @@ export function assembleDdi(options: DdiOptions) {
   const admission = assembleAdmission(config, ledger, log);
   return {
     unstored,
+    actions,
     routes: ddiRoutes({
       ...{ catalogs, credentials, gate },
       polls: new PollActions({ ...shared, check, checkIns }),

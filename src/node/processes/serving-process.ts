@@ -6,6 +6,7 @@ import { EdgeDevices } from '../../edge/server/edge-devices.ts';
 import { EdgeIndex } from '../../edge/server/edge-index.ts';
 import { EdgeSnapshots } from '../../edge/server/edge-snapshots.ts';
 import { AuthenticateEdge } from '../../edge/server/edge-tokens.ts';
+import type { ActionRecord } from '../../fleet/action-record.ts';
 import { DdiCredentials } from '../../fleet/ddi-credentials.ts';
 import { DdiTokens } from '../../fleet/ddi-tokens.ts';
 import { FailureReports } from '../../fleet/fleet-views.ts';
@@ -31,6 +32,7 @@ import {
   propagateInNode,
   type TellNode,
 } from '../../publishing/propagate-change.ts';
+import { ReleaseRetries } from '../../publishing/release-retries.ts';
 import { Webhooks } from '../../publishing/webhooks.ts';
 import { EffectMeter } from '../../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../../serving/explain-decision.ts';
@@ -102,6 +104,7 @@ function assembleServing(options: ServingOptions) {
     keyUses,
     edgeRoutes: followed.routes,
     routes: [...devices.routes, ...ddi.routes],
+    actions: ddi.actions,
   };
   return {
     ...assembleHandlers(options, parts),
@@ -140,6 +143,7 @@ type Parts = DeviceSide & {
   readonly guarded: Ledger;
   readonly propagate: PropagateChange;
   readonly keyUses: KeyUses;
+  readonly actions: ActionRecord;
 };
 
 function assembleHandlers(
@@ -164,6 +168,8 @@ function assembleHandlers(
   const effects = new EffectMeter(ledger);
   const changing = assembleChanges({ config, ledger, catalogs, effects, propagate, address });
   const webhooks = new Webhooks({ ledger, box: secrets.box, address, log: rareLog });
+  const { changes } = changing;
+  const retries = new ReleaseRetries({ ledger, changes, actions: parts.actions });
   const failures = new FailureReports({ ledger, checkIns, clock, metrics });
   const freshnessSeconds = config.deviceFreshnessSeconds;
   const healthOfNode = healthRoutes(() => parts.health.state());
@@ -174,7 +180,7 @@ function assembleHandlers(
     ...keyRoutes(guards, {
       ...changing,
       ...{ ledger, metrics, freshnessSeconds, explainer, standings, labels, live, mistakenIds },
-      ...{ planWave, ddiTokens: new DdiTokens(ledger, secrets.box) },
+      ...{ planWave, retries, ddiTokens: new DdiTokens(ledger, secrets.box) },
     }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,

@@ -27,6 +27,7 @@ import { readDevice } from './fleet/devices.ts';
 import { trimHistories } from './fleet/fleet-counts.ts';
 import { findLink } from './people/one-time-links.ts';
 import { listChannelReleases } from './release/channel-releases.ts';
+import { RETRY } from './release/release-retries.ts';
 import { PROMOTE, PUBLISH, WITHDRAW } from './release/releases.ts';
 import { recordFailures } from './rollout/release-failures.ts';
 import { readHealth } from './rollout/release-health.ts';
@@ -144,6 +145,7 @@ function changes(database: Database) {
     promoteRelease: by(PROMOTE),
     withdrawRelease: by(WITHDRAW),
     controlServing: by(CONTROL),
+    retryRelease: by(RETRY),
     createPlan: by(CREATE_PLAN),
     stopReleases: by(STOP),
     resumeStop: by(RESUME),

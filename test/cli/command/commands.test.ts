@@ -82,6 +82,8 @@ it.each<[line: string, call: string, body?: Json]>([
     ...([`release ${verb} ${NAMED}`, 'PATCH releases', { ...PLACE, ...body }] as const),
   ]),
   [`release withdraw ${NAMED}`, 'DELETE releases', PLACE],
+  [`release retry ${NAMED} --reason mended`, 'POST releases/retry', { ...PLACE, reason: 'mended' }],
+  [`release retry a b ${NAMED}`, 'POST releases/retry', { ...PLACE, deviceIds: ['a', 'b'] }],
   [`release resume ${NAMED} --dry-run`, 'PATCH releases?dryRun=true', PUBLISHED],
   [
     'release promote --app notes --from a --to b --version 1 --paused',

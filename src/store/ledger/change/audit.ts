@@ -69,6 +69,7 @@ export type AuditAction =
   | 'release.publish'
   | 'release.promote'
   | 'release.complete'
+  | 'release.retry'
   | 'release.serve'
   | 'release.withdraw'
   | 'webhook.enable'

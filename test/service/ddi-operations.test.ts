@@ -1,0 +1,86 @@
+// Tests what people and programs do about devices that speak DDI (docs/contract.md 34.52): they let them have
+// a release again.
+
+import { expect, it } from 'vitest';
+import { DdiDevice } from '../support/ddi-device.ts';
+import { eventually } from '../support/eventually.ts';
+import { expectError } from '../support/expect-error.ts';
+import { serviceSuite, testTenant } from '../support/service-suite.ts';
+import { admin, type Json, randomId } from '../support/tenant.ts';
+
+const FILE = {
+  platform: 'linux',
+  url: 'https://dl.example.com/files/image.swu',
+  size: 1000,
+  sha1: 'a'.repeat(40),
+  sha256: 'b'.repeat(64),
+};
+
+serviceSuite('operations on devices that speak DDI', (node) => {
+  const tenant = testTenant(node);
+
+  /** Turns DDI on for the channel, and publishes 2.0.0. */
+  async function prepare(settings: Json = {}): Promise<void> {
+    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
+    await tenant.setChannel({ ddi: settings });
+    await tenant.release('2.0.0', { artifacts: [FILE] });
+  }
+
+  /** A device on record, whose version is its address's or, if that has none, not told yet. */
+  async function recorded(machine?: string): Promise<DdiDevice> {
+    const options = machine === undefined ? {} : { machine };
+    const made = new DdiDevice(node, tenant.app, `d-${randomId()}`, options);
+    await eventually('the channel answers DDI', async () => (await made.ask('GET')).status === 200);
+    await made.tell({});
+    return made;
+  }
+  const OLD = 'linux/x86_64/1.0.0';
+
+  /** Lets a device fail to install what it is offered; returns the action. */
+  async function fail(made: DdiDevice): Promise<string> {
+    let deployment: string | undefined;
+    await eventually('it is offered something', async () => {
+      deployment = (await made.poll()).deployment;
+      return deployment !== undefined;
+    });
+    await made.report(deployment, 'failure', 'closed', ['no space left']);
+    expect((await made.poll()).deployment).toBeUndefined();
+    return deployment ?? '';
+  }
+
+  const retry = (more: Json = {}) =>
+    tenant.manage('POST', 'releases/retry', {
+      ...{ app: tenant.app, channel: 'stable', version: '2.0.0', ...more },
+    });
+
+  it('get a release again, all of them or those that are named (34.52)', async () => {
+    await prepare({ retries: 0 });
+    const [one, other] = [await recorded(OLD), await recorded(OLD)];
+    const ended = [await fail(one), await fail(other)];
+    const release = { app: tenant.app, channel: 'stable', version: '2.0.0' };
+    expect((await retry({ reason: 'mended' })).body).toEqual({ release, devices: 2 });
+    expect(ended).not.toContain(await fail(one));
+    expect((await retry()).body).toEqual({ release, devices: 1 });
+    await fail(one);
+    await fail(other);
+    const deviceIds = [one.id, one.id, `d-${randomId()}`];
+    expect((await retry({ deviceIds })).body).toEqual({ release, devices: 1 });
+    expect((await one.poll()).deployment).toBeDefined();
+    expect((await other.poll()).deployment).toBeUndefined();
+    const entries = await tenant.audit('limit=1000&action=release.retry');
+    expect(entries.map(({ after, reason }) => [after, reason])).toEqual([
+      [{ devices: 2 }, null],
+      [{ devices: 'all', bars: 1 }, null],
+      [{ devices: 'all', bars: 2 }, 'mended'],
+    ]);
+  });
+
+  it('get again what is published alone (34.52)', async () => {
+    await prepare();
+    await tenant.serve('2.0.0', { status: 'paused' });
+    for (const more of [{}, { deviceIds: ['a'] }]) {
+      expectError(await retry(more), 409, 'This release is not published');
+    }
+    expectError(await retry({ version: '3.0.0' }), 404, 'Unknown release');
+  });
+});
