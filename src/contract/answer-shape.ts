@@ -18,7 +18,7 @@ import {
   VERDICTS,
   WEEK_DAYS,
 } from './choice.ts';
-import { client, ddi, device, deviceTokens, labels } from './device-shape.ts';
+import { actions, client, ddi, device, deviceTokens, labels } from './device-shape.ts';
 
 /** Type of an answer by the name of its shape in the OpenAPI document; read-only at every depth. */
 export type Answer<Name extends keyof typeof ANSWER_SHAPES> = Answered<
@@ -433,7 +433,7 @@ export const ANSWER_SHAPES = {
   OwnedRelease: ownedRelease,
   AppList: z.object({ apps: z.array(app) }),
   ChannelList: z.object({ channels: z.array(channel) }),
-  DeviceAnswer: z.object({ device }),
+  DeviceAnswer: z.object({ device: device.extend(actions.shape) }),
   Explanation: explanation,
   ReportedFleet: z.object({ app: z.string(), received: count }),
   Wave: z.object({

@@ -8,6 +8,11 @@ export const DDI_AUTHS = ['open', 'token'] as const;
 export const DDI_KEYS = ['platform', 'arch', 'version', 'bundle'] as const;
 /** What a device that speaks DDI gets while its version is unknown: nothing, or the highest release. */
 export const UNKNOWN_VERSION_EFFECTS = ['wait', 'offer'] as const;
+/** States of an action, the task of a device that speaks DDI to install a release. */
+export const ACTION_STATES = [
+  ...(['open', 'fetched', 'withdrawing', 'succeeded', 'failed', 'withdrawn'] as const),
+] as const;
+export const ACTION_RESULTS = ['succeeded', 'failed'] as const;
 export const TARGET_OPERATORS = [
   ...(['In', 'NotIn', 'Exists', 'DoesNotExist', 'VersionGte', 'VersionLt'] as const),
 ] as const;

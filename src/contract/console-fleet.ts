@@ -36,8 +36,12 @@ export type DeviceRelease = {
   readonly failedReason: string | null;
 };
 
+/** Action of a device that speaks DDI, or null, and the releases that it does not get again. */
+export type ShownActions = Pick<Answer<'DeviceAnswer'>['device'], 'action' | 'barred'>;
+
 /** A device as its page shows it. */
-export type ShownDevice = DeviceDetail & { readonly releases: readonly DeviceRelease[] };
+export type ShownDevice = DeviceDetail &
+  ShownActions & { readonly releases: readonly DeviceRelease[] };
 
 /** What one of several devices would be offered now; `device` is null if it is not on record. */
 export type BriefDecision = {

@@ -1,7 +1,13 @@
 // Shapes of devices in the answers of the management API, and of what concerns those that speak DDI.
 
 import { z } from 'zod';
-import { DDI_KEYS, DEVICE_CLIENTS, UNKNOWN_VERSION_EFFECTS } from './choice.ts';
+import {
+  ACTION_RESULTS,
+  ACTION_STATES,
+  DDI_KEYS,
+  DEVICE_CLIENTS,
+  UNKNOWN_VERSION_EFFECTS,
+} from './choice.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);
@@ -35,6 +41,27 @@ export const device = z.object({
   lastSeen: time,
   /** Version of the release last offered to it, and the time of the offer; null before the first offer. */
   lastOffered: z.object({ version: z.string(), at: time }).nullable(),
+});
+
+/** What a device that speaks DDI is to install, or was last, and what it does not get again. */
+export const actions = z.object({
+  /** The open action, else the last one; null if there was none. */
+  action: z
+    .object({
+      id: z.string(),
+      version: z.string(),
+      state: z.enum(ACTION_STATES),
+      since: time,
+      reason: z.string().nullable().describe('Why it failed; null if that is not known.'),
+    })
+    .nullable(),
+  barred: z.array(
+    z.object({
+      version: z.string(),
+      result: z.enum(ACTION_RESULTS),
+      until: time.nullable().describe('Null where no time ends it.'),
+    }),
+  ),
 });
 
 export const deviceTokens = z.object({

@@ -55,11 +55,12 @@ export class ViewFleet {
     private readonly live: ActivityBroadcast,
   ) {}
 
-  /** Returns a device with its version changes, and its offers, installations and failures by release. */
+  /** Returns a device with its version changes, its actions, and what each release came to on it. */
   async readDevice(appId: string, deviceId: string): Promise<Outcome<ShownDevice>> {
     const device = await this.ledger.readDevice(appId, deviceId);
     if (isFailure(device)) return device;
-    return { ...device, releases: await this.ledger.listDeviceReleases(appId, deviceId) };
+    const releases = await this.ledger.listDeviceReleases(appId, deviceId);
+    return { ...device, ...(await this.ledger.readShownActions(appId, deviceId)), releases };
   }
 
   /**

@@ -1,5 +1,5 @@
-// Tests what people and programs do about devices that speak DDI (docs/contract.md 34.52): they let them have
-// a release again.
+// Tests what people and programs do about devices that speak DDI (docs/contract.md 34.50 and 34.52): they
+// let them have a release again, and read their actions.
 
 import { expect, it } from 'vitest';
 import { DdiDevice } from '../support/ddi-device.ts';
@@ -19,12 +19,11 @@ const FILE = {
 serviceSuite('operations on devices that speak DDI', (node) => {
   const tenant = testTenant(node);
 
-  /** Turns DDI on for the channel, and publishes 2.0.0. */
-  async function prepare(settings: Json = {}): Promise<void> {
+  async function turnOn(settings: Json = {}): Promise<void> {
     await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
     await tenant.setChannel({ ddi: settings });
-    await tenant.release('2.0.0', { artifacts: [FILE] });
   }
+  const publish = () => tenant.release('2.0.0', { artifacts: [FILE] });
 
   /** A device on record, whose version is its address's or, if that has none, not told yet. */
   async function recorded(machine?: string): Promise<DdiDevice> {
@@ -54,7 +53,8 @@ serviceSuite('operations on devices that speak DDI', (node) => {
     });
 
   it('get a release again, all of them or those that are named (34.52)', async () => {
-    await prepare({ retries: 0 });
+    await turnOn({ retries: 0 });
+    await publish();
     const [one, other] = [await recorded(OLD), await recorded(OLD)];
     const ended = [await fail(one), await fail(other)];
     const release = { app: tenant.app, channel: 'stable', version: '2.0.0' };
@@ -75,8 +75,36 @@ serviceSuite('operations on devices that speak DDI', (node) => {
     ]);
   });
 
+  it('are read with what they install, and with what they do not get again (34.50)', async () => {
+    await turnOn({ retries: 0 });
+    // Reasons are kept of devices that were on record before the release was published (§27.9).
+    const made = await recorded(OLD);
+    await publish();
+    const read = async () => {
+      const answer = await tenant.manage('GET', `devices/${made.id}?app=${tenant.app}`);
+      const { action, barred } = (answer.body?.device ?? {}) as Json;
+      const query = `device?app=${tenant.app}&deviceId=${made.id}`;
+      expect((await admin(node, 'GET', query)).body).toMatchObject({ action, barred });
+      return { action, barred };
+    };
+    expect(await read()).toEqual({ action: null, barred: [] });
+    const id = await fail(made);
+    await eventually('the reason is on record', async () => {
+      const { action } = await read();
+      return (action as Json).reason !== null;
+    });
+    const reason = 'no space left';
+    expect(await read()).toMatchObject({
+      action: { id, version: '2.0.0', state: 'failed', reason },
+      barred: [{ version: '2.0.0', result: 'failed', until: null }],
+    });
+    await retry();
+    expect(await read()).toMatchObject({ action: { id }, barred: [] });
+  });
+
   it('get again what is published alone (34.52)', async () => {
-    await prepare();
+    await turnOn();
+    await publish();
     await tenant.serve('2.0.0', { status: 'paused' });
     for (const more of [{}, { deviceIds: ['a'] }]) {
       expectError(await retry(more), 409, 'This release is not published');

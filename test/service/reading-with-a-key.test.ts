@@ -103,7 +103,11 @@ serviceSuite('reading with a key', (node) => {
     const answer = await tenant.manage('GET', path(deviceId));
     const [device] = await tenant.devices();
     expect(device?.deviceId).toBe(deviceId);
-    expect([answer.status, answer.body]).toStrictEqual([200, { device }]);
+    const actions = { action: null, barred: [] };
+    expect([answer.status, answer.body]).toStrictEqual([
+      200,
+      { device: { ...device, ...actions } },
+    ]);
     expectError(await tenant.manage('GET', path('nobody')), 404, 'Unknown device');
     for (const nameless of ['channels', 'devices/a']) {
       expectError(await tenant.manage('GET', nameless), 400, 'app: Required');

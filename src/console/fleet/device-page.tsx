@@ -21,6 +21,7 @@ import { Card, HelpLink } from '../part/card.tsx';
 import { LabelList, Name } from '../part/name.tsx';
 import { PageHead, useTitle } from '../part/page-head.tsx';
 import { AsOf, Time } from '../part/time.tsx';
+import { ActionCard } from './action-card.tsx';
 import { NeverSeenPage } from './never-seen-page.tsx';
 
 const REFRESH_MS = 4000;
@@ -46,6 +47,7 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
             </div>
             <div>
               <FactsCard app={app.ref} device={found} />
+              <ActionCard app={app.ref} channel={found.channel} actions={found} />
               <HistoryCard app={app.ref} device={found} />
             </div>
           </div>
@@ -308,7 +310,7 @@ const CLIENT_TEXTS: Readonly<Record<DeviceClient, string>> = {
   squirrel: 'Squirrel',
   velopack: 'Velopack',
   sparkle: 'Sparkle',
-  ddi: 'DDI',
+  ddi: 'DDI (SWUpdate, rauc-hawkbit-updater, Zephyr)',
   push: 'an orchestrator',
 };
 

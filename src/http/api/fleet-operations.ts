@@ -75,7 +75,7 @@ export const READING_OPERATIONS: readonly KeyOperation[] = [
       const found = await ledger.readDevice(app.id, query.deviceId);
       if (isFailure(found)) return found;
       const { history: _, ...device } = found;
-      return { device };
+      return { device: { ...device, ...(await ledger.readShownActions(app.id, device.deviceId)) } };
     },
   }),
   read({

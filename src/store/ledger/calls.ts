@@ -18,6 +18,7 @@ export { readSnapshot } from './change/snapshots.ts';
 export {
   noteSharedActions,
   readActions,
+  readShownActions,
   readUnsharedActions,
   writeActions,
 } from './fleet/actions.ts';

@@ -1,6 +1,14 @@
 // SQL of the actions of devices that speak DDI.
 
+import type { ShownActions } from '../../../contract/console-fleet.ts';
+import type { DdiSettings } from '../../../contract/ddi.ts';
 import { storableText } from '../../../contract/text.ts';
+import { parseActions } from '../../../domain/fleet/packed-actions.ts';
+import {
+  type ActedRelease,
+  NO_SHOWN_ACTIONS,
+  shownActions,
+} from '../../../domain/fleet/shown-actions.ts';
 import type { ActionWrite, RecordedActions, StoredActions } from '../../action-store.ts';
 import type { DeviceName } from '../../label-store.ts';
 import type { Sql } from '../database/database.ts';
@@ -32,6 +40,48 @@ export async function readActions(
     const actions = revision === null || text === null ? undefined : { revision, text };
     return { appId, deviceId, isRecorded, actions };
   });
+}
+
+type ShownRow = {
+  readonly text: string;
+  readonly rule: DdiSettings | null;
+  readonly now: number;
+};
+
+/** Numbers of releases are those of an app; its own release_failures have the reason that a device told. */
+const ACTED_RELEASES = `
+  SELECT releases.number, failure.reason,
+    (extract(epoch FROM releases.retried_at) * 1000)::float8 AS "retriedAt"
+  FROM channels
+  JOIN releases ON releases.channel_id = channels.id
+  LEFT JOIN release_failures AS failure
+    ON failure.release_id = releases.id AND failure.device_id = $2 AND failure.app_id = $1
+  WHERE channels.app_id = $1 AND releases.number = ANY ($3::integer[])`;
+
+/** Reads what is shown of a device's actions, with bars as the channel that it asked last has them. */
+export async function readShownActions(
+  sql: Sql,
+  appId: string,
+  deviceId: string,
+): Promise<ShownActions> {
+  const [row] = await sql.query<ShownRow>(
+    `SELECT held.actions AS text, channels.ddi AS rule,
+       (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+     FROM device_actions AS held JOIN devices USING (app_id, device_id)
+     LEFT JOIN channels ON channels.app_id = held.app_id AND channels.name = devices.channel
+     WHERE held.app_id = $1 AND held.device_id = $2`,
+    [appId, storableText(deviceId)],
+  );
+  if (row === undefined) return NO_SHOWN_ACTIONS;
+  const actions = parseActions(row.text);
+  if (actions === undefined) return NO_SHOWN_ACTIONS;
+  const { rule, now } = row;
+  const { action, last, bars } = actions;
+  const numbers = [action, last, ...bars].flatMap((each) => each?.number ?? []);
+  const releases = await sql.query<ActedRelease>(ACTED_RELEASES, [
+    ...[appId, storableText(deviceId), numbers],
+  ]);
+  return shownActions(actions, { releases, rule, now });
 }
 
 /**
