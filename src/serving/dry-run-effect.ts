@@ -24,7 +24,7 @@ import type { Ledger } from '../store/ledger.ts';
 import type { Seen, ServedChange } from '../store/ledger-terms.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { compileInSlices } from './cold-loads.ts';
-import { type RecordedQuestion, recordedQuestion } from './explain-decision.ts';
+import { type RecordedQuestion, recordedQuestion } from './recorded-question.ts';
 
 /** Change of a channel and of those that follow it. */
 type MeasuredChange = Pick<Seen, 'places'> & {

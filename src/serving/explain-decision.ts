@@ -3,7 +3,6 @@
 
 import type {
   BriefDecision,
-  DeviceRecord,
   ExplainedCandidate,
   ExplainedDecision,
 } from '../contract/console-fleet.ts';
@@ -11,8 +10,6 @@ import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { DeviceClient, UpdateManifest } from '../contract/resource.ts';
-import { foldPlatform } from '../domain/decision/artifact/artifact.ts';
-import { foldArch } from '../domain/decision/artifact/fold-arch.ts';
 import type { Catalog } from '../domain/decision/catalog.ts';
 import { hashText } from '../domain/decision/cohort.ts';
 import { decide, NOTHING_EXCLUDED } from '../domain/decision/decide.ts';
@@ -24,10 +21,11 @@ import { mergeLabels } from '../domain/fleet/labels.ts';
 import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Ledger } from '../store/ledger.ts';
-import { installableBy, type RecordedClient } from '../updater/installable-by.ts';
+import { installableBy } from '../updater/installable-by.ts';
 import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';
+import { recordedQuestion } from './recorded-question.ts';
 
 type ExplainDependencies = {
   readonly ledger: Ledger;
@@ -246,26 +244,4 @@ function withoutSource({ source: _, ...candidate }: JudgedCandidate): ExplainedC
 
 function shorten<Item>(items: readonly Item[], countMax: number): readonly Item[] {
   return items.length <= countMax ? items : [...items.slice(0, countMax - 1), ...items.slice(-1)];
-}
-
-// The question that a recorded device asks if it repeats its last one.
-
-/** Clients that get the highest release that fits, and compare it with their own version. */
-const TELLS_NO_VERSION: ReadonlySet<DeviceClient> = new Set(['e', 'sparkle']);
-
-/** Fields of the question, and the client that decides what can be installed. */
-export type RecordedQuestion = { readonly fields: RequestFields; readonly asked: RecordedClient };
-
-/** Returns the question. A device without a known client and version asks as on `/e`. */
-export function recordedQuestion(
-  device: Pick<DeviceRecord, 'version' | 'platform' | 'arch' | 'client' | 'bundle'>,
-): RecordedQuestion {
-  const version = device.version === null ? undefined : parseVersion(device.version);
-  const client = device.client ?? (version === undefined ? 'e' : 'u');
-  const platform = foldPlatform(device.platform);
-  const machine = { platform, arch: foldArch(device.arch ?? undefined, platform) };
-  return {
-    fields: { version: TELLS_NO_VERSION.has(client) ? undefined : version, ...machine },
-    asked: { client, bundle: device.bundle, machine },
-  };
 }
