@@ -225,7 +225,7 @@ const explanation = z.object({
     update: manifest.nullable(),
     reason: z.enum([
       ...(['offered', 'up-to-date', 'no-artifact', 'not-targeted', 'outside-cohort'] as const),
-      'rolled-back-without-fallback',
+      ...(['rolled-back-without-fallback', 'unknown-version', 'barred'] as const),
     ]),
   }),
   /** The device on record; the caller's description replaces single fields. */
@@ -248,6 +248,7 @@ const explanation = z.object({
       status,
       verdict: z.enum([
         ...(['offered', 'not-published', 'no-artifact', 'not-targeted', 'outside-cohort'] as const),
+        'barred',
       ]),
       /** Bucket of the device in the rollout, 0 to 9,999; null without a device id. */
       bucket: z.int().min(0).max(9999).nullable(),

@@ -1,7 +1,7 @@
 // Answers of the console API about the devices of an app: single devices and counts.
 
 import type { Answer } from './answer-shape.ts';
-import type { Reason, Verdict } from './explanation.ts';
+import type { ShownReason, Verdict } from './explanation.ts';
 import type { ReleaseStatus, UpdateManifest } from './resource.ts';
 
 /** A device as recorded. Times are RFC 3339 UTC with milliseconds. */
@@ -48,7 +48,7 @@ export type BriefDecision = {
   readonly deviceId: string;
   readonly device: Pick<DeviceRecord, 'version' | 'channel' | 'platform' | 'arch'> | null;
   readonly offer: string | null;
-  readonly reason: Reason | null;
+  readonly reason: ShownReason | null;
   /** Sentence on why the device does not get a release above the offered one; null if there is none. */
   readonly why: string | null;
 };
@@ -65,7 +65,7 @@ export type VersionChange = {
 export type ExplainedDecision = {
   readonly device: DeviceRecord;
   readonly offer: UpdateManifest | null;
-  readonly reason: Reason;
+  readonly reason: ShownReason;
   /** Releases that were considered, in order; if there are more than 50, the first ones and the last. */
   readonly candidates: readonly ExplainedCandidate[];
   readonly considered: number;

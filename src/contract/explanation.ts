@@ -22,11 +22,15 @@ export type NoOfferReason =
 /** Reason of the answer to an update check. */
 export type Reason = 'offered' | NoOfferReason;
 
+/** Reason of a decision that is explained; the last two are of devices that speak DDI. */
+export type ShownReason = Reason | 'unknown-version' | 'barred';
+
 /** Verdict on one release in an explanation. */
 export type Verdict =
   | 'offered'
   | 'no-artifact'
   | ReleaseObstacle
+  | 'barred'
   | 'paused'
   | 'deprecated'
   | 'rolled-back';

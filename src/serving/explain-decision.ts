@@ -6,7 +6,12 @@ import type {
   ExplainedCandidate,
   ExplainedDecision,
 } from '../contract/console-fleet.ts';
-import type { ExplainedReason, Explanation, ListedCandidate } from '../contract/explanation.ts';
+import type {
+  ExplainedReason,
+  Explanation,
+  ListedCandidate,
+  ShownReason,
+} from '../contract/explanation.ts';
 import { fail, invalidField, isFailure, type Outcome } from '../contract/failure.ts';
 import { LIMIT } from '../contract/limit.ts';
 import type { DeviceClient, UpdateManifest } from '../contract/resource.ts';
@@ -19,12 +24,14 @@ import { type Labels, type RequestFields, unmetExpressions } from '../domain/dec
 import { parseVersion } from '../domain/decision/version.ts';
 import { mergeLabels } from '../domain/fleet/labels.ts';
 import { mistakenIdIn } from '../domain/fleet/mistaken-id.ts';
+import { parseActions } from '../domain/fleet/packed-actions.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { Ledger } from '../store/ledger.ts';
 import { installableBy } from '../updater/installable-by.ts';
 import { manifestOf } from '../updater/manifest.ts';
 import type { Catalogs } from './catalogs.ts';
 import type { FirstOffers } from './first-offers.ts';
+import { explainPoll } from './poll-explanation.ts';
 import { recordedQuestion } from './recorded-question.ts';
 
 type ExplainDependencies = {
@@ -80,11 +87,8 @@ export class ExplainDecision {
     if (isFailure(catalog)) return catalog;
     const labels = await this.labelsOf(app, deviceId);
     const asking = { ...device, labels };
-    const { reason, candidates, offer, fields } = answer(
-      catalog,
-      asking,
-      firstOffers.excludedIn(catalog),
-    );
+    const excluded = firstOffers.excludedIn(catalog);
+    const { reason, candidates, offer, fields } = await this.answer(app, catalog, asking, excluded);
     const status = catalog.byCanonical.get(fields.version?.canonical ?? '')?.source.status ?? null;
     return {
       device: { ...device, labels: Object.fromEntries(labels) },
@@ -132,7 +136,7 @@ export class ExplainDecision {
     if (isFailure(catalog)) return catalog;
     const stored = deviceId === undefined ? NO_LABELS : await this.labelsOf(app, deviceId);
     const version = told.version ?? record?.version ?? null;
-    return explanationOf(catalog, channel, {
+    const asking: AskingDevice = {
       deviceId,
       platform,
       arch: told.arch ?? record?.arch ?? null,
@@ -140,7 +144,33 @@ export class ExplainDecision {
       client: record?.client ?? null,
       bundle: told.bundle ?? record?.bundle ?? null,
       labels: mergeLabels(stored, told.labels),
-    });
+    };
+    return explanationOf(
+      catalog,
+      channel,
+      asking,
+      await this.answer(app, catalog, asking, NOTHING_EXCLUDED),
+    );
+  }
+
+  /** Decides for a device, and explains it: for one that speaks DDI as its next poll would. */
+  private async answer(
+    app: App,
+    catalog: Catalog,
+    device: AskingDevice,
+    excluded: ReadonlySet<string>,
+  ): Promise<Answered> {
+    const { ddi: settings } = catalog.snapshot;
+    const { deviceId, version, client } = device;
+    if (client !== 'ddi' || settings === null || deviceId === undefined) {
+      return answer(catalog, device, excluded);
+    }
+    const [read] = await this.dependencies.ledger.readActions([{ appId: app.id, deviceId }]);
+    const actions = read?.actions && parseActions(read.actions.text);
+    // A first offer that cannot be recorded makes the poll fail, and no lower release takes its place.
+    const decided = answer(catalog, device, NOTHING_EXCLUDED);
+    const polled = explainPoll(decided, { settings, version, actions, now: Date.now() });
+    return polled === undefined ? decided : { ...decided, ...polled, offer: null };
   }
 
   private async catalogOf(app: App, channel: string): Promise<Outcome<Catalog>> {
@@ -176,8 +206,12 @@ function briefly(
 
 const NO_LABELS: Labels = new Map();
 
-function explanationOf(catalog: Catalog, channel: string, device: AskingDevice): Explanation {
-  const { reason, candidates, offer, fields, client } = answer(catalog, device, NOTHING_EXCLUDED);
+function explanationOf(
+  catalog: Catalog,
+  channel: string,
+  device: AskingDevice,
+  { reason, candidates, offer, fields, client }: Answered,
+): Explanation {
   const { labels, deviceId = null, platform, arch, version, bundle } = device;
   const listed = candidates.map((candidate) => listedOf(candidate, catalog, fields, labels));
   return {
@@ -191,8 +225,16 @@ function explanationOf(catalog: Catalog, channel: string, device: AskingDevice):
   };
 }
 
-/** Decides for a device, and explains it. */
-function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<string>) {
+type Answered = {
+  readonly reason: ShownReason;
+  readonly candidates: readonly JudgedCandidate[];
+  readonly offer: UpdateManifest | null;
+  readonly client: DeviceClient;
+  readonly fields: RequestFields;
+};
+
+/** Decides for a device by its channel alone, and explains it. */
+function answer(catalog: Catalog, device: AskingDevice, excluded: ReadonlySet<string>): Answered {
   const { labels, deviceId } = device;
   const { fields, asked } = recordedQuestion(device);
   const version = device.version === null ? undefined : parseVersion(device.version);
@@ -234,6 +276,7 @@ const WORDS = {
   'no-artifact': 'no-artifact',
   'not-targeted': 'not-targeted',
   'outside-cohort': 'outside-cohort',
+  barred: 'barred',
   // Nothing is excluded for a program.
   'first-offer-unavailable': 'not-published',
 } as const satisfies Record<ExplainedCandidate['verdict'], ListedCandidate['verdict']>;

@@ -1,5 +1,5 @@
-// Tests what people and programs do about devices that speak DDI (docs/contract.md 34.50 and 34.52): they
-// let them have a release again, and read their actions.
+// Tests what people and programs do about devices that speak DDI (docs/contract.md 34.50 to 34.52): they
+// let them have a release again, read their actions, and ask why they get what they get.
 
 import { expect, it } from 'vitest';
 import { DdiDevice } from '../support/ddi-device.ts';
@@ -100,6 +100,31 @@ serviceSuite('operations on devices that speak DDI', (node) => {
     });
     await retry();
     expect(await read()).toMatchObject({ action: { id }, barred: [] });
+  });
+
+  it('are explained as their next poll is decided (34.51)', async () => {
+    await turnOn({ retries: 0 });
+    await publish();
+    const [silent, made] = [await recorded(), await recorded(OLD)];
+    const explained = async ({ id }: DdiDevice) => {
+      const answer = await tenant.manage('GET', `explain?app=${tenant.app}&deviceId=${id}`);
+      const { decision, candidates } = (answer.body ?? {}) as Record<string, Json>;
+      const query = `decision?app=${tenant.app}&deviceId=${id}`;
+      const { body } = await admin(node, 'GET', query);
+      expect(body?.reason).toBe(decision?.reason);
+      return { decision, candidates };
+    };
+    const nothing = (reason: string) => ({ update: null, reason });
+    expect(await explained(silent)).toEqual({
+      decision: nothing('unknown-version'),
+      candidates: [],
+    });
+    expect(await explained(made)).toMatchObject({ decision: { reason: 'offered' } });
+    await fail(made);
+    expect(await explained(made)).toMatchObject({
+      decision: nothing('barred'),
+      candidates: [{ version: '2.0.0', verdict: 'barred' }],
+    });
   });
 
   it('get again what is published alone (34.52)', async () => {

@@ -255,6 +255,7 @@ const LOOKS: Readonly<Record<Verdict, VerdictLook>> = {
   'not-targeted': { label: 'Not for it', tone: 'quiet' },
   'outside-cohort': { label: 'Not yet its turn', tone: 'warn', showsCohort: true },
   'no-artifact': { label: 'No artifact', tone: 'quiet' },
+  barred: { label: 'Not again', tone: 'warn' },
   'first-offer-unavailable': { label: 'Cannot be offered now', tone: 'bad' },
   paused: { label: 'Paused', tone: 'warn' },
   deprecated: { label: 'Deprecated', tone: 'quiet' },

@@ -6,11 +6,16 @@ import type {
   DeviceRelease,
   ExplainedDecision,
 } from '../../contract/console-fleet.ts';
-import type { Explanation, ListedCandidate, Reason } from '../../contract/explanation.ts';
+import type {
+  Explanation,
+  ListedCandidate,
+  Reason,
+  ShownReason,
+} from '../../contract/explanation.ts';
 import { wordFor } from '../../contract/text.ts';
 import { compareVersions, parseVersion } from '../../domain/decision/version.ts';
 
-const SENTENCES: Readonly<Record<Reason, string>> = {
+const SENTENCES: Readonly<Record<ShownReason, string>> = {
   offered: 'The newest release that it can have.',
   'up-to-date': 'No newer release is being offered on its channel.',
   'no-artifact': 'No newer release has an artifact for its platform and architecture.',
@@ -20,6 +25,8 @@ const SENTENCES: Readonly<Record<Reason, string>> = {
     'Its release was rolled back, and there is no older one to send it down to.',
   'first-offer-unavailable':
     'The newest release was never offered yet, and that cannot be recorded right now.',
+  'unknown-version': 'It has not told its version yet, and its channel waits for that.',
+  barred: 'It has closed its action for the newest release, and does not get that again by itself.',
 };
 
 /** Returns why this release is offered, or why the newest one is not. */
