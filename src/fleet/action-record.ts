@@ -6,6 +6,7 @@
 // engine the ledger orders the changes, and the engine gets them later (`ActionShare`).
 
 import { Unavailable, whenAway } from '../contract/store-fault.ts';
+import { tellVersion } from '../domain/fleet/action-reports.ts';
 import { type DeviceActions, NO_ACTIONS } from '../domain/fleet/device-actions.ts';
 import { packActions, parseActions } from '../domain/fleet/packed-actions.ts';
 import { Batcher } from '../flow/batcher.ts';
@@ -135,6 +136,25 @@ export class ActionRecord {
       if (await this[way](device, known, before, after)) return before;
     }
     throw new Unavailable('process', `the actions of a device changed ${ATTEMPTS_MAX} times`);
+  }
+
+  /**
+   * Notes the versions that others tell of devices of an app, by device id. Most of these may speak no DDI:
+   * one read finds those that have actions, and the engine gets nothing of the others.
+   */
+  async tellVersions(appId: string, versions: ReadonlyMap<string, string>): Promise<void> {
+    const devices = [...versions.keys()].map((deviceId) => ({ appId, deviceId }));
+    const read = await this.dependencies.ledger.readActions(devices);
+    await Promise.all(
+      read
+        .filter(({ actions }) => actions !== undefined)
+        .map(({ deviceId }) => {
+          const version = versions.get(deviceId) ?? '';
+          return this.alter({ appId, deviceId }, 'close', (actions, now) =>
+            tellVersion(actions, version, now),
+          );
+        }),
+    );
   }
 
   private writeOf(device: DeviceName, after: DeviceActions): ActionWrite {

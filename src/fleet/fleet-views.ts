@@ -25,6 +25,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { DevicePurge, PurgePlace, ReportedFailure } from '../store/fleet-ledger.ts';
 import type { Ledger } from '../store/ledger.ts';
 import type { Actor } from '../store/ledger-terms.ts';
+import type { ActionRecord } from './action-record.ts';
 import type { CheckInBuffer } from './check-in-buffer.ts';
 import type { DeviceLabels } from './device-labels.ts';
 import type { LedgerClock } from './ledger-clock.ts';
@@ -153,6 +154,7 @@ export type ReportFleetDependencies = {
   readonly labels: DeviceLabels;
   readonly live: ActivityBroadcast;
   readonly mistakenIds: Pick<MistakenIds, 'note'>;
+  readonly actions: Pick<ActionRecord, 'tellVersions'>;
 };
 
 /**
@@ -160,7 +162,7 @@ export type ReportFleetDependencies = {
  * Devices with a mistaken id are counted and not recorded.
  */
 export async function reportFleet(
-  { ledger, metrics, labels, live, mistakenIds }: ReportFleetDependencies,
+  { ledger, metrics, labels, live, mistakenIds, actions }: ReportFleetDependencies,
   caller: Caller,
   report: FleetReport,
   nowMs: number,
@@ -178,6 +180,8 @@ export async function reportFleet(
   if (refused !== undefined) return refused;
   metrics.failures.of(app.ref).reported.count += failures.length;
   await labels.remember(recorded, distinct, 'awaited');
+  const told = distinct.map(({ deviceId, version = '' }) => [deviceId, version] as const);
+  await actions.tellVersions(app.id, new Map(told));
   for (const checkIn of distinct) live.note(checkIn);
   noteMistakes(mistakenIds, app, report.devices);
   return { app: app.ref, received: report.devices.length };

@@ -1,5 +1,5 @@
 // Tests what people and programs do about devices that speak DDI (docs/contract.md 34.50 to 34.52): they
-// let them have a release again, read their actions, and ask why they get what they get.
+// let them have a release again, read their actions, ask why they get what they get, and report versions.
 
 import { expect, it } from 'vitest';
 import { DdiDevice } from '../support/ddi-device.ts';
@@ -125,6 +125,27 @@ serviceSuite('operations on devices that speak DDI', (node) => {
       decision: nothing('barred'),
       candidates: [{ version: '2.0.0', verdict: 'barred' }],
     });
+  });
+
+  it('run what a fleet report says, which ends the action for that version', async () => {
+    await turnOn();
+    await publish();
+    const made = await recorded();
+    const report = (version: string) =>
+      tenant.report([{ deviceId: made.id, version, platform: 'linux' }]);
+    let deployment: string | undefined;
+    await eventually('the device is on record with its attributes', async () => {
+      await report('1.0.0');
+      deployment = (await made.poll()).deployment;
+      return deployment !== undefined;
+    });
+    await report('2.0.0');
+    expect((await made.poll()).deployment).toBeUndefined();
+    const { body } = await tenant.manage('GET', `devices/${made.id}?app=${tenant.app}`);
+    expect(body?.device).toMatchObject({ action: { id: deployment, state: 'succeeded' } });
+    await report('1.0.0');
+    const again = (await made.poll()).deployment;
+    expect([again === undefined, again === deployment]).toEqual([false, false]);
   });
 
   it('get again what is published alone (34.52)', async () => {

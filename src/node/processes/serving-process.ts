@@ -180,7 +180,12 @@ function assembleHandlers(
     ...keyRoutes(guards, {
       ...changing,
       ...{ ledger, metrics, freshnessSeconds, explainer, standings, labels, live, mistakenIds },
-      ...{ planWave, retries, ddiTokens: new DdiTokens(ledger, secrets.box) },
+      ...{
+        planWave,
+        retries,
+        actions: parts.actions,
+        ddiTokens: new DdiTokens(ledger, secrets.box),
+      },
     }),
     ...webhookRoutes({ webhooks, ledger, propagate, catalogs, metrics, log: rareLog }),
     ...parts.edgeRoutes,
