@@ -1,8 +1,8 @@
 // What a poll of a device that speaks DDI adds to the decision of its channel, for its explanation
 // (docs/contract.md 34.51): the device may have to tell its version first, and may be barred from a release.
 
-import type { DdiSettings } from '../contract/ddi.ts';
 import type { ShownReason } from '../contract/explanation.ts';
+import type { DdiSettings } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import type { JudgedCandidate } from '../domain/decision/explain.ts';
 import {

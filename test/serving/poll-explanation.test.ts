@@ -2,7 +2,7 @@
 // (docs/contract.md 34.51).
 
 import { expect, it } from 'vitest';
-import { DDI_DEFAULTS } from '../../src/contract/ddi.ts';
+import { DDI_DEFAULTS } from '../../src/contract/resource.ts';
 import type { JudgedCandidate } from '../../src/domain/decision/explain.ts';
 import type { SnapshotRelease } from '../../src/domain/decision/serving-snapshot.ts';
 import { type Bar, type DeviceActions, NO_ACTIONS } from '../../src/domain/fleet/device-actions.ts';

@@ -1,7 +1,7 @@
 // SQL of the actions of devices that speak DDI.
 
 import type { ShownActions } from '../../../contract/console-fleet.ts';
-import type { DdiSettings } from '../../../contract/ddi.ts';
+import type { DdiSettings } from '../../../contract/resource.ts';
 import { storableText } from '../../../contract/text.ts';
 import { parseActions } from '../../../domain/fleet/packed-actions.ts';
 import {
