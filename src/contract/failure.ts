@@ -1,9 +1,9 @@
 // Every refusal of the service with its message. Operations return refusals as values; they throw only for
 // bugs and for unavailable stores. src/http/transport/reply.ts has the HTTP status of each.
 
+import { SIGNATURE_HEADERS, type WebhookProvider } from './choice.ts';
 import type { Finding } from './dry-run.ts';
 import type { KeyRight, StoredApproval } from './resource.ts';
-import { SIGNATURE_HEADERS, type WebhookProvider } from './webhook-provider.ts';
 
 export const FAILURES = {
   invalid: 'Invalid request',

@@ -1,8 +1,8 @@
 // Resources of the management API and the device endpoints (docs/contract.md 2 and 4, docs/console.md).
 
 import type { Answer } from './answer-shape.ts';
+import type { WebhookProvider } from './choice.ts';
 import { type DDI_AUTHS, DEVICE_CLIENTS, RELEASE_STATUSES } from './choice.ts';
-import type { WebhookProvider } from './webhook-provider.ts';
 
 export type ReleaseStatus = Release['status'];
 

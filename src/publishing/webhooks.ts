@@ -2,6 +2,7 @@
 // signatures, and encrypts secrets again after a change of SECRET_KEY.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/choice.ts';
 import type {
   AppWebhook,
   DisabledWebhook,
@@ -13,7 +14,6 @@ import type {
 import { fail, isFailure, type Outcome } from '../contract/failure.ts';
 import { isRef } from '../contract/ref.ts';
 import type { Webhook } from '../contract/resource.ts';
-import { WEBHOOK_PROVIDERS, type WebhookProvider } from '../contract/webhook-provider.ts';
 import { resealDdiSecrets } from '../fleet/ddi-tokens.ts';
 import { ConcurrencyLimit } from '../flow/concurrency-limit.ts';
 import { type DestinationSecretsLedger, resealDestinations } from '../notify/destinations.ts';

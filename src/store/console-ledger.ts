@@ -1,6 +1,7 @@
 // Terms of the ledger's calls for the console and for edges: keys, apps, channels and releases with device
 // counts, webhooks, and edge tokens. None of these calls scans all devices.
 
+import type { WebhookProvider } from '../contract/choice.ts';
 import type { ChannelReleases, ListedRelease, Unjudged } from '../contract/console.ts';
 import type {
   AuditDeed,
@@ -12,7 +13,6 @@ import type {
   WebhookDelivery,
   WebhookSettings,
 } from '../contract/resource.ts';
-import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { Announcement, LeftAlone, ReleaseHold } from '../domain/release/host/announcement.ts';
 import type { Retraction } from '../domain/release/host/retraction.ts';
 import type { ChannelName } from './engine.ts';

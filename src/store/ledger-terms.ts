@@ -1,6 +1,7 @@
 // Terms that all parts of the ledger share: the author of a change, the channels that a change moved, and the
 // result of a dry run; and those of releases and channels.
 
+import type { WebhookProvider } from '../contract/choice.ts';
 import type { Failure, Outcome, UnknownPlace } from '../contract/failure.ts';
 import type {
   ApprovalPage,
@@ -19,7 +20,6 @@ import type {
   WithdrawnRelease,
 } from '../contract/resource.ts';
 import type { StatusChange } from '../contract/standing.ts';
-import type { WebhookProvider } from '../contract/webhook-provider.ts';
 import type { ServingOrder, ServingSnapshot } from '../domain/decision/serving-snapshot.ts';
 import type { ReleaseHold } from '../domain/release/host/announcement.ts';
 import type { Served, Serving } from '../domain/release/serving-change.ts';

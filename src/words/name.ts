@@ -1,8 +1,8 @@
 // Names in sentences: of actors, of what a change is about, of calls that may wait, and of numbers of things.
 
+import { PROVIDER_NAMES } from '../contract/choice.ts';
 import type { AskedOperation } from '../contract/resource.ts';
 import { wordFor } from '../contract/text.ts';
-import { PROVIDER_NAMES } from '../contract/webhook-provider.ts';
 
 /** Names an actor as people do: `key ci`, `its plan`, `the operator`. */
 export function actorWords(actor: string): string {

@@ -5,8 +5,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { WebhookProvider } from '../../src/contract/choice.ts';
 import { fail, isFailure } from '../../src/contract/failure.ts';
-import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
 import { type ReleaseEvent, receiveRelease } from '../../src/publishing/receive-release.ts';
 import type { OpenWebhook } from '../../src/publishing/webhooks.ts';
 import { HostLedger } from '../support/host-ledger.ts';

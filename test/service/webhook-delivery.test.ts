@@ -3,7 +3,7 @@
 // release is tested in test/publishing, what is read from it in test/http.
 
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
+import type { WebhookProvider } from '../../src/contract/choice.ts';
 import { expectError } from '../support/expect-error.ts';
 import {
   type CodeHost,

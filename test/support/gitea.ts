@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
-import type { WebhookProvider } from '../../src/contract/webhook-provider.ts';
+import type { WebhookProvider } from '../../src/contract/choice.ts';
 import { type Addressed, type Answer, admin, type Json, send } from './tenant.ts';
 
 /** Webhook of one code host. */

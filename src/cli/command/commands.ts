@@ -3,11 +3,15 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { isReachableAddress } from '../../contract/address.ts';
-import { APPROVAL_MODES, DDI_AUTHS, UPDATE_MODES } from '../../contract/choice.ts';
+import {
+  APPROVAL_MODES,
+  DDI_AUTHS,
+  UPDATE_MODES,
+  WEBHOOK_PROVIDERS,
+} from '../../contract/choice.ts';
 import type { ChangedChannel, ConsoleAnswers, ResealedSecrets } from '../../contract/console.ts';
 import type { ListedEdgeToken } from '../../contract/edge.ts';
 import { type AppState, DDI_DEFAULTS, KEY_RIGHTS } from '../../contract/resource.ts';
-import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { DDI_AUTH_WORDS } from '../../words/ddi-auth.ts';
 import { answering, asking, type Connect, send } from '../call/asking.ts';
 import { backupFile } from '../call/backup-file.ts';

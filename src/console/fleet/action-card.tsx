@@ -2,7 +2,7 @@
 // releases it does not get again.
 
 import type { ShownActions } from '../../contract/console-fleet.ts';
-import { actionText, barText } from '../format/action-words.ts';
+import { actionText, barText } from '../../words/action-words.ts';
 import { consolePath } from '../format/console-path.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';

@@ -2,8 +2,8 @@
 
 import { useState } from 'preact/hooks';
 import { isReachableAddress } from '../../contract/address.ts';
+import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/choice.ts';
 import type { IssuedWebhookSecret } from '../../contract/console.ts';
-import { PROVIDER_NAMES, type WebhookProvider } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
 import { ChipsInput } from '../form/chips-input.tsx';
 import { Secret } from '../form/copy-button.tsx';

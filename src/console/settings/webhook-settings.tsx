@@ -1,9 +1,9 @@
 // Webhooks by app: enabled ones, their last deliveries, and the owners' actions.
 
 import { useState } from 'preact/hooks';
+import { PROVIDER_NAMES, WEBHOOK_PROVIDERS } from '../../contract/choice.ts';
 import type { AppWebhook, EnabledWebhooks } from '../../contract/console.ts';
 import type { WebhookDelivery } from '../../contract/resource.ts';
-import { PROVIDER_NAMES, WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { call } from '../api/call.ts';
 import { ConfirmDialog, type DialogEnd, FormDialog, useDialog } from '../form/dialog.tsx';
 import { Choice } from '../form/field.tsx';

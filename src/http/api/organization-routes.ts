@@ -1,10 +1,10 @@
 // Routes of the console API for organizations: members, invitations, keys, webhooks, and the audit log.
 
 import { z } from 'zod';
+import { WEBHOOK_PROVIDERS } from '../../contract/choice.ts';
 import { isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { AUDIT_DEEDS, KEY_RIGHTS, ROLES } from '../../contract/resource.ts';
-import { WEBHOOK_PROVIDERS } from '../../contract/webhook-provider.ts';
 import { isTarget } from '../../publishing/receive-release.ts';
 import type { Webhooks } from '../../publishing/webhooks.ts';
 import { type ConsoleRoutes, consoleBase } from '../endpoint/console-route.ts';

@@ -3,6 +3,11 @@
 // event only after that. A delivery whose signature was not verified is counted, but not recorded.
 
 import {
+  SIGNATURE_HEADERS,
+  WEBHOOK_PROVIDERS,
+  type WebhookProvider,
+} from '../../contract/choice.ts';
+import {
   type Failure,
   invalidField,
   isFailure,
@@ -10,11 +15,6 @@ import {
   refuseSignature,
 } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import {
-  SIGNATURE_HEADERS,
-  WEBHOOK_PROVIDERS,
-  type WebhookProvider,
-} from '../../contract/webhook-provider.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
 import {

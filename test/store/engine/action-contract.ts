@@ -1,4 +1,5 @@
-// The part of the engine contract about the actions of devices that speak DDI, which every engine must fulfil.
+// The part of the engine contract about the actions of devices that speak DDI, which every engine must
+// fulfil.
 
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';

@@ -8,7 +8,7 @@
 //
 // Times are in milliseconds since 1970 by the code host's clock, unless noted; null if an event has none.
 
-import type { WebhookProvider } from '../../../contract/webhook-provider.ts';
+import type { WebhookProvider } from '../../../contract/choice.ts';
 
 /** Identity of a code host's release, stored with the release here. */
 export type KnownHostRelease = {

@@ -1,5 +1,6 @@
 // SQL of release webhooks: settings, secrets and deliveries.
 
+import type { WebhookProvider } from '../../../contract/choice.ts';
 import {
   type Failure,
   fail,
@@ -10,7 +11,6 @@ import {
 import { LIMIT } from '../../../contract/limit.ts';
 import type { Webhook, WebhookDelivery, WebhookSettings } from '../../../contract/resource.ts';
 import { isStorable, storableText } from '../../../contract/text.ts';
-import type { WebhookProvider } from '../../../contract/webhook-provider.ts';
 import type {
   AppWebhooks,
   EnabledWebhook,

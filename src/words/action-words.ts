@@ -1,8 +1,8 @@
 // Words for the actions of a device that speaks DDI: what it is to install, how that ended, and why it does
 // not get a release again.
 
-import type { ShownActions } from '../../contract/console-fleet.ts';
-import { wordFor } from '../../contract/text.ts';
+import type { ShownActions } from '../contract/console-fleet.ts';
+import { wordFor } from '../contract/text.ts';
 
 type ShownAction = NonNullable<ShownActions['action']>;
 type ShownBar = ShownActions['barred'][number];

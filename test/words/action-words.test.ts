@@ -1,7 +1,7 @@
 // Tests the words for the actions of a device that speaks DDI (docs/contract.md 34.50).
 
 import { expect, it } from 'vitest';
-import { actionText, barText } from '../../src/console/format/action-words.ts';
+import { actionText, barText } from '../../src/words/action-words.ts';
 
 const ACTION = { id: '31', version: '2.0.0', since: '2026-01-01T00:00:00.000Z' } as const;
 const BAR = { version: '2.0.0', until: null } as const;
