@@ -103,13 +103,15 @@ function isOlder({ channelId, order }: PollQuestion, action: OpenAction): boolea
   return channelId === action.channelId && compareServing(order, action.order) < 0;
 }
 
+/** Opens an action. A bar that ended because all devices are to try the release again counts no more. */
 function openAction(
   device: DeviceActions,
-  { number, version }: ActionRelease,
+  { number, version, retriedAt = Number.NEGATIVE_INFINITY }: NonNullable<PollQuestion['decided']>,
   { now, channelId, order }: PollQuestion,
 ): DeviceActions {
   const action: OpenAction = { number, version, state: 'open', since: now, channelId, order };
-  return { ...device, revision: device.revision + 1, action };
+  const bars = device.bars.filter((bar) => bar.number !== number || bar.at > retriedAt);
+  return { ...device, revision: device.revision + 1, action, bars };
 }
 
 function listedOf({ action, ended }: DeviceActions): ListedAction | undefined {

@@ -172,6 +172,17 @@ describe('the end of an action', () => {
     expect(liftBar(device, 3)).toBe(device);
   });
 
+  it('has all its retries again once all devices are to try it again (34.52)', () => {
+    const once = closed(offered(KNOWN, 2), 'failed');
+    const twice = closed(poll(once, { decided: release(2), now: T0 + HOUR }).device, 'failed');
+    const decided = release(2, T0 + 1);
+    const { device } = poll(twice, { decided, now: T0 + 1 });
+    expect(device.bars).toEqual([]);
+    const again = closed(device, 'failed', T0 + 2);
+    expect(again.bars).toMatchObject([{ tries: 1 }]);
+    expect(poll(again, { decided, now: T0 + 2 + HOUR }).listed?.id).toBe(24);
+  });
+
   it('ends the bar after a success once the device leaves the version that it had', () => {
     const success = closed(offered(KNOWN, 2), 'succeeded');
     // What was told before the restart ends nothing.
