@@ -33,6 +33,7 @@ const FILES_AT_A_TIME = 4;
 
 /** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
+  ...['service/ddi-swupdate'],
   ...['store/ledger/ledger', 'service/settings', 'service/check-ins'],
   ...['service/embedded', 'service/admin-address', 'service/documents', 'service/monitoring'],
   ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],

@@ -12,7 +12,7 @@ type Got = {
 };
 
 /** Maximum of all files together, as a browser gets them. */
-const BUDGET_BYTES = 160_000;
+const BUDGET_BYTES = 165_000;
 /** Maximum of the page and what it names by itself: pages beyond the first one come when they are opened. */
 const FIRST_LOAD_BYTES = 60_000;
 
@@ -140,7 +140,7 @@ describe('the assets', () => {
     else expect([status, headers['content-type']]).toEqual([404, 'application/json']);
   });
 
-  it('weigh less than 160 kB together, and at most 60 kB in the first load, compressed', async () => {
+  it('weigh less than 165 kB together, and at most 60 kB in the first load, compressed', async () => {
     const bytes = await bytesOf(['/console', ...all], 'gzip');
     expect(bytes).toBeGreaterThan(20_000);
     expect(bytes).toBeLessThan(BUDGET_BYTES);

@@ -246,6 +246,7 @@ describe.skipIf(!hasRedis)('deployments that share a Redis', () => {
       await engine.putChannelNames({ tag: '1', channels: [], isComplete: true });
       await engine.appendCheckIns(packCheckIns([checkInOf('a')]));
       await engine.putLabels([storedLabelsOf('device', 1)]);
+      await engine.putActions([{ appId: 'app_1', deviceId: 'd', revision: 1, text: '[]' }]);
       await engine.countRequest('key', 1, NEVER_MS);
       await engine.settleDevices([{ device: 'd', process: 'p', requestId: '1', owed: [] }]);
       const channels = await publishAll(engine, published, 2);
@@ -259,7 +260,12 @@ describe.skipIf(!hasRedis)('deployments that share a Redis', () => {
     // So two prefixes on one database meet nowhere.
     expect(below('blue')).toEqual(below('sluice'));
     expect(below('blue')).toEqual(
-      expect.arrayContaining([':announcements', ':check-ins:4', ':snapshot:3:{app:stable}']),
+      expect.arrayContaining([
+        ':actions:{app_1/d}',
+        ':announcements',
+        ':check-ins:4',
+        ':snapshot:4:{app:stable}',
+      ]),
     );
   });
 });

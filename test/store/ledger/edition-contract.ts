@@ -112,8 +112,8 @@ export function describeEditions({ database, ledger }: LedgerUnderTest): void {
        WHERE table_name = 'releases' ORDER BY column_name`,
     );
     const immutable = ['id', 'channel_id', 'version', 'canonical_version'];
-    immutable.push('created_at', 'source');
-    const renewing = ['status', 'rollout_pct', 'targets', 'notes'];
+    immutable.push('created_at', 'source', 'number');
+    const renewing = ['status', 'rollout_pct', 'targets', 'notes', 'retried_at'];
     const besides = ['offered_at', 'edition', 'content_bytes', 'hold', 'announced_at'];
     besides.push(
       'published_at',

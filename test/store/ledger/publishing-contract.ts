@@ -41,7 +41,12 @@ export function describePublishing({ ledger }: LedgerUnderTest): void {
       ...{ channel: 'stable', epoch: 0, revision: 2, updateMode: 'optional', follows: null },
       ...{ ddi: null, ddiAuth: null },
       ...{ minimumSupportedVersion: null, requireSignature: false },
-      releases: [{ ...shown, edition, targets: null, offered: false, followed: false }],
+      releases: [
+        {
+          ...{ ...shown, edition, targets: null, offered: false, followed: false },
+          ...{ number: expect.any(Number), retriedAt: null },
+        },
+      ],
     });
   });
 

@@ -192,6 +192,18 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.number_release() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  INSERT INTO release_numbers AS numbers (app_id, last)
+  SELECT app_id, 1 FROM channels WHERE id = NEW.channel_id
+  ON CONFLICT (app_id) DO UPDATE SET last = numbers.last + 1
+  RETURNING last INTO NEW.number;
+  RETURN NEW;
+END
+$$;
+
 CREATE TABLE public.device_writers (
     part smallint NOT NULL,
     writer text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
@@ -225,10 +237,9 @@ CREATE FUNCTION public.refuse_release_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.created_at, NEW.source)
+  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.notes, NEW.created_at, NEW.source, NEW.number)
     IS DISTINCT FROM
-    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.created_at, OLD.source)
-    OR (OLD.source <> 'webhook' OR OLD.offered_at IS NOT NULL) AND NEW.notes IS DISTINCT FROM OLD.notes
+    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.notes, OLD.created_at, OLD.source, OLD.number)
   THEN
     RAISE EXCEPTION 'release % is immutable', OLD.id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_immutable';
@@ -265,8 +276,8 @@ CREATE FUNCTION public.renew_edition() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-  IF (NEW.status, NEW.rollout_pct, NEW.targets::text) IS DISTINCT FROM
-    (OLD.status, OLD.rollout_pct, OLD.targets::text)
+  IF (NEW.status, NEW.rollout_pct, NEW.targets::text, NEW.retried_at) IS DISTINCT FROM
+    (OLD.status, OLD.rollout_pct, OLD.targets::text, OLD.retried_at)
   THEN
     NEW.edition := new_edition();
   END IF;
@@ -437,6 +448,16 @@ CREATE TABLE public.ddi_secrets (
     created_at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL,
     created_by text NOT NULL
 );
+
+CREATE TABLE public.device_actions (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    device_id text NOT NULL COLLATE pg_catalog."C",
+    revision integer NOT NULL,
+    actions text NOT NULL,
+    barred integer[] DEFAULT '{}'::integer[] NOT NULL,
+    is_unshared boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.02');
 
 CREATE TABLE public.device_versions (
     app_id text NOT NULL COLLATE pg_catalog."C",
@@ -902,6 +923,11 @@ CREATE TABLE public.release_failures (
     at timestamp(3) with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE public.release_numbers (
+    app_id text NOT NULL COLLATE pg_catalog."C",
+    last integer NOT NULL
+);
+
 CREATE TABLE public.release_signals (
     release_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
@@ -938,6 +964,8 @@ CREATE TABLE public.releases (
     host_published_at timestamp(3) with time zone,
     host_files_at timestamp(3) with time zone,
     called_back boolean DEFAULT false NOT NULL,
+    number integer NOT NULL,
+    retried_at timestamp(3) with time zone,
     CONSTRAINT releases_hold_check CHECK ((hold = ANY (ARRAY['expecting'::text, 'by-hand'::text]))),
     CONSTRAINT releases_rollout_pct_check CHECK (((rollout_pct >= 0) AND (rollout_pct <= 100))),
     CONSTRAINT releases_source_check CHECK ((source = ANY (ARRAY['api'::text, 'webhook'::text]))),
@@ -1106,6 +1134,7 @@ ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_app_id_name_key UNIQUE 
 ALTER TABLE ONLY public.channels ADD CONSTRAINT channels_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.ddi_gateway_tokens ADD CONSTRAINT ddi_gateway_tokens_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.ddi_secrets ADD CONSTRAINT ddi_secrets_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.device_actions ADD CONSTRAINT device_actions_pkey PRIMARY KEY (app_id, device_id);
 ALTER TABLE ONLY public.device_versions ADD CONSTRAINT device_versions_pkey PRIMARY KEY (app_id, device_id, slot);
 ALTER TABLE ONLY public.device_versions_trim ADD CONSTRAINT device_versions_trim_pkey PRIMARY KEY (is_only);
 ALTER TABLE ONLY public.device_writers ADD CONSTRAINT device_writers_pkey PRIMARY KEY (part);
@@ -1147,6 +1176,7 @@ ALTER TABLE ONLY public.plan_clock ADD CONSTRAINT plan_clock_pkey PRIMARY KEY (i
 ALTER TABLE ONLY public.region_marks ADD CONSTRAINT region_marks_pkey PRIMARY KEY (region);
 ALTER TABLE ONLY public.release_devices ADD CONSTRAINT release_devices_pkey PRIMARY KEY (app_id, device_id, release_id);
 ALTER TABLE ONLY public.release_failures ADD CONSTRAINT release_failures_pkey PRIMARY KEY (release_id, device_id);
+ALTER TABLE ONLY public.release_numbers ADD CONSTRAINT release_numbers_pkey PRIMARY KEY (app_id);
 ALTER TABLE ONLY public.release_signals ADD CONSTRAINT release_signals_pkey PRIMARY KEY (release_id, kind, part, known, pushed, at);
 ALTER TABLE ONLY public.releases ADD CONSTRAINT releases_channel_id_canonical_version_key UNIQUE (channel_id, canonical_version);
 ALTER TABLE ONLY public.releases ADD CONSTRAINT releases_pkey PRIMARY KEY (id);
@@ -1171,6 +1201,7 @@ CREATE INDEX audit_entries_of_subject ON public.audit_entries USING btree (organ
 CREATE INDEX channels_following ON public.channels USING btree (follows) WHERE (follows IS NOT NULL);
 CREATE INDEX ddi_gateway_tokens_of_app ON public.ddi_gateway_tokens USING btree (app_id, id DESC);
 CREATE INDEX ddi_secrets_of_app ON public.ddi_secrets USING btree (app_id);
+CREATE INDEX device_actions_unshared ON public.device_actions USING btree (app_id, device_id) WHERE is_unshared;
 CREATE INDEX devices_in_random_order ON ONLY public.devices USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_0_device_place_hashtext_idx ON public.devices_0 USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_by_labels_position ON ONLY public.devices USING btree (labels_position) WHERE (labels_position IS NOT NULL);
@@ -1222,6 +1253,7 @@ CREATE TRIGGER count_notes BEFORE INSERT ON public.releases FOR EACH ROW EXECUTE
 CREATE TRIGGER count_updated_artifacts AFTER UPDATE ON public.artifacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.count_artifacts();
 CREATE TRIGGER forget_release_devices AFTER DELETE ON public.devices REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_release_devices();
 CREATE TRIGGER note_publishing BEFORE INSERT OR UPDATE OF status ON public.releases FOR EACH ROW EXECUTE FUNCTION public.note_publishing();
+CREATE TRIGGER number_release BEFORE INSERT ON public.releases FOR EACH ROW EXECUTE FUNCTION public.number_release();
 CREATE TRIGGER refuse_epoch_going_back BEFORE UPDATE ON public.ledger_epoch FOR EACH ROW EXECUTE FUNCTION public.refuse_epoch_going_back();
 CREATE TRIGGER refuse_release_change BEFORE UPDATE ON public.releases FOR EACH ROW EXECUTE FUNCTION public.refuse_release_change();
 CREATE TRIGGER refuse_revision_going_back BEFORE UPDATE ON public.channels FOR EACH ROW EXECUTE FUNCTION public.refuse_revision_going_back();
@@ -1262,6 +1294,7 @@ ALTER TABLE ONLY public.oidc_identities ADD CONSTRAINT oidc_identities_account_i
 ALTER TABLE ONLY public.passkey_recoveries ADD CONSTRAINT passkey_recoveries_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 ALTER TABLE ONLY public.passkeys ADD CONSTRAINT passkeys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 ALTER TABLE ONLY public.password_resets ADD CONSTRAINT password_resets_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+ALTER TABLE ONLY public.release_numbers ADD CONSTRAINT release_numbers_app_id_fkey FOREIGN KEY (app_id) REFERENCES public.apps(id);
 ALTER TABLE ONLY public.releases ADD CONSTRAINT releases_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES public.channels(id);
 ALTER TABLE ONLY public.rollout_plans ADD CONSTRAINT rollout_plans_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES public.channels(id);
 ALTER TABLE ONLY public.sessions ADD CONSTRAINT sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
