@@ -6,10 +6,13 @@ import { refuseArtifactName } from '../domain/decision/artifact/artifact.ts';
 import { parseVersion } from '../domain/decision/version.ts';
 import { closeAction, endCancelled, tellAttributes } from '../domain/fleet/action-reports.ts';
 import type { CheckIn } from '../domain/fleet/check-in.ts';
+import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
 import type { DeviceActions, ToldByAttributes } from '../domain/fleet/device-actions.ts';
+import { tagLabels } from '../domain/fleet/labels.ts';
 import { readNetwork } from '../domain/fleet/network-words.ts';
 import type { ActionRecord } from '../fleet/action-record.ts';
 import type { Admission } from '../fleet/admission.ts';
+import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { UnstoredActions } from '../fleet/unstored-actions.ts';
@@ -24,7 +27,8 @@ type ReceiveReportsDependencies = {
   readonly actions: ActionRecord;
   readonly unstored: Pick<UnstoredActions, 'addFailure'>;
   readonly admission: Pick<Admission, 'record'>;
-  readonly labels: Pick<DeviceLabels, 'store' | 'remember'>;
+  readonly labels: Pick<DeviceLabels, 'store' | 'remember' | 'noteSent'>;
+  readonly checkIns: Pick<CheckInBuffer, 'add'>;
   readonly clock: Pick<LedgerClock, 'now'>;
   readonly metrics: Metrics;
 };
@@ -44,6 +48,7 @@ export type Reporter = {
 const ANSWERS: ReadonlySet<string | undefined> = new Set(['closed', 'canceled', 'rejected']);
 /** Seconds after which a device that is one too many in its minute may tell its attributes again. */
 const ADMISSION_MS = 60_000;
+const RETRY_MS = 1000;
 
 export class ReceiveReports {
   constructor(private readonly dependencies: ReceiveReportsDependencies) {}
@@ -98,13 +103,16 @@ export class ReceiveReports {
     labels: ReadonlyMap<string, string>,
     told: ToldByAttributes,
   ): Promise<Failure | undefined> {
-    const { actions, admission, labels: store } = this.dependencies;
+    const { actions, admission, queries, labels: store } = this.dependencies;
     const { appId, asker } = reporter;
     const { actions: known } = await actions.read({ appId, deviceId: asker.deviceId });
-    const checkIn = this.checkInOf(reporter, known, told);
-    if (checkIn === undefined) return failUntil('unavailable', 1000);
+    const prepared = reporter.slot.planFor(queries.of(reporter.place, asker, known));
+    if (prepared === undefined) return failUntil('unavailable', RETRY_MS);
+    const checkIn = this.checkInOf(prepared, asker, told, known);
     if (known !== undefined) {
+      // What is noted counts at once; the check-in brings it on record.
       if (labels.size > 0) await store.store({ ...checkIn, labels });
+      this.checkIn(prepared, checkIn, labels, asker);
       return undefined;
     }
     const first = { ...checkIn, labels: labels.size > 0 ? labels : undefined };
@@ -115,22 +123,32 @@ export class ReceiveReports {
   }
 
   private checkInOf(
-    { place, slot, asker }: Reporter,
-    known: DeviceActions | undefined,
+    prepared: PreparedPlan,
+    { deviceId, version, network }: DdiAsker,
     told: ToldByAttributes,
-  ): CheckIn | undefined {
-    const { queries, clock } = this.dependencies;
-    const query = queries.of(place, asker, known);
-    const prepared: PreparedPlan | undefined = slot.planFor(query);
-    if (prepared === undefined) return undefined;
+    known: DeviceActions | undefined,
+  ): CheckIn {
     return {
       ...prepared.undecided,
-      deviceId: asker.deviceId,
-      at: clock.now(),
-      version: asker.version?.canonical ?? told.version ?? known?.version,
-      labels: undefined,
-      network: readNetwork(asker.network, 0),
+      ...{ deviceId, at: this.dependencies.clock.now(), labels: undefined },
+      version: version?.canonical ?? told.version ?? known?.version,
+      network: readNetwork(network, 0),
     };
+  }
+
+  /** Queues a check-in with these labels. */
+  private checkIn(
+    { plan, undecided }: PreparedPlan,
+    { appId, deviceId, version, at }: CheckIn,
+    labels: ReadonlyMap<string, string>,
+    { network }: DdiAsker,
+  ): void {
+    const { checkIns, labels: store } = this.dependencies;
+    const sent = labels.size > 0 ? labels : undefined;
+    const context = internContext(undecided);
+    const isTaken = checkIns.add(context, internVersion(version), deviceId, at, sent, network);
+    if (!isTaken || sent === undefined) return;
+    store.noteSent({ appId, deviceId }, tagLabels(sent), plan.catalog.asksForLabels);
   }
 
   /** Notes that a device failed to install the release of the action that it has closed. */

@@ -120,6 +120,10 @@ serviceSuite('devices that speak DDI', (node) => {
     expect((await polled(made)).deployment).toBeDefined();
     await made.tell({ ring: 'outer' });
     expect((await polled(made)).deployment).toBeUndefined();
+    await eventually('the record has the label', async () => {
+      const known = (await tenant.devices()).find(({ deviceId }) => deviceId === made.id);
+      return (known?.labels as Json | undefined)?.ring === 'outer';
+    });
   });
 
   it('cancel what is paused once they have fetched it; the rest vanishes', async () => {

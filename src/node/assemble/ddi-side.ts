@@ -43,7 +43,7 @@ export function assembleDdi(options: DdiOptions) {
     routes: ddiRoutes({
       ...{ catalogs, credentials, gate },
       polls: new PollActions({ ...shared, check, checkIns }),
-      reports: new ReceiveReports({ ...shared, unstored, admission }),
+      reports: new ReceiveReports({ ...shared, unstored, admission, checkIns }),
       publicUrl: config.publicUrl,
       trustProxy: config.trustProxy,
     }),
