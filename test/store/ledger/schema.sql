@@ -233,13 +233,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.refuse_new_number() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+  IF NEW.number IS DISTINCT FROM OLD.number THEN
+    RAISE EXCEPTION 'release % keeps its number', OLD.id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_immutable';
+  END IF;
+  RETURN NEW;
+END
+$$;
+
 CREATE FUNCTION public.refuse_release_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.notes, NEW.created_at, NEW.source, NEW.number)
+  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.created_at, NEW.source)
     IS DISTINCT FROM
-    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.notes, OLD.created_at, OLD.source, OLD.number)
+    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.created_at, OLD.source)
+    OR (OLD.source <> 'webhook' OR OLD.offered_at IS NOT NULL) AND NEW.notes IS DISTINCT FROM OLD.notes
   THEN
     RAISE EXCEPTION 'release % is immutable', OLD.id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_immutable';
@@ -1255,6 +1268,7 @@ CREATE TRIGGER forget_release_devices AFTER DELETE ON public.devices REFERENCING
 CREATE TRIGGER note_publishing BEFORE INSERT OR UPDATE OF status ON public.releases FOR EACH ROW EXECUTE FUNCTION public.note_publishing();
 CREATE TRIGGER number_release BEFORE INSERT ON public.releases FOR EACH ROW EXECUTE FUNCTION public.number_release();
 CREATE TRIGGER refuse_epoch_going_back BEFORE UPDATE ON public.ledger_epoch FOR EACH ROW EXECUTE FUNCTION public.refuse_epoch_going_back();
+CREATE TRIGGER refuse_new_number BEFORE UPDATE OF number ON public.releases FOR EACH ROW EXECUTE FUNCTION public.refuse_new_number();
 CREATE TRIGGER refuse_release_change BEFORE UPDATE ON public.releases FOR EACH ROW EXECUTE FUNCTION public.refuse_release_change();
 CREATE TRIGGER refuse_revision_going_back BEFORE UPDATE ON public.channels FOR EACH ROW EXECUTE FUNCTION public.refuse_revision_going_back();
 CREATE TRIGGER renew_edition BEFORE UPDATE ON public.releases FOR EACH ROW EXECUTE FUNCTION public.renew_edition();

@@ -24,30 +24,18 @@ SELECT app_id, max(number) FROM releases JOIN channels ON channels.id = releases
 
 ALTER TABLE releases ALTER COLUMN number SET NOT NULL;
 
-CREATE OR REPLACE FUNCTION refuse_release_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refuse_new_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW.id, NEW.channel_id, NEW.version, NEW.canonical_version, NEW.notes, NEW.created_at, NEW.source, NEW.number)
-    IS DISTINCT FROM
-    (OLD.id, OLD.channel_id, OLD.version, OLD.canonical_version, OLD.notes, OLD.created_at, OLD.source, OLD.number)
-  THEN
-    RAISE EXCEPTION 'release % is immutable', OLD.id
+  IF NEW.number IS DISTINCT FROM OLD.number THEN
+    RAISE EXCEPTION 'release % keeps its number', OLD.id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_immutable';
-  END IF;
-  IF OLD.offered_at IS NOT NULL AND NEW.offered_at IS DISTINCT FROM OLD.offered_at THEN
-    RAISE EXCEPTION 'release % was offered, and that stays', OLD.id
-      USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_stay_offered';
-  END IF;
-  IF OLD.offered_at IS NOT NULL AND NEW.rollout_pct < OLD.rollout_pct THEN
-    RAISE EXCEPTION 'release % was offered: its rollout can only increase', OLD.id
-      USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_rollout_rises';
-  END IF;
-  IF OLD.status = 'rolled_back' AND NEW.status <> 'rolled_back' THEN
-    RAISE EXCEPTION 'release % was rolled back, and that stays', OLD.id
-      USING ERRCODE = 'check_violation', CONSTRAINT = 'releases_stay_rolled_back';
   END IF;
   RETURN NEW;
 END
 $$;
+
+CREATE TRIGGER refuse_new_number BEFORE UPDATE OF number ON releases
+  FOR EACH ROW EXECUTE FUNCTION refuse_new_number();
 
 -- A trigger, because nodes of the version before publish as well.
 CREATE FUNCTION number_release() RETURNS trigger LANGUAGE plpgsql AS $$
