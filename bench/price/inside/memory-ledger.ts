@@ -21,6 +21,7 @@ const AT_REST: Readonly<Record<string, unknown>> = {
   ...{ countWaitingMessages: { count: 0, oldestMs: 0 }, sweepFleet: {}, trimHistories: 0 },
   ...{ forgetAdmissions: 0, forgetIdempotencyKeys: 0, sweepApprovals: [], forgetErasures: 0 },
   ...{ forgetAudit: 0, recordMistakenIds: undefined, recordKeyUses: undefined },
+  ...{ readUnsharedActions: [] },
 };
 
 class MemoryLedger {
