@@ -3,7 +3,7 @@
 // nothing is kept in the process, because a closing counts at every node before it is answered.
 //
 // What changes goes to the engine first and to the ledger within a second, a closing at once. Without the
-// engine the ledger orders the changes, and the engine gets them later (`ActionShare`).
+// engine the ledger orders the changes, and the engine gets them later (`shareActions`).
 
 import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import { tellVersion } from '../domain/fleet/action-reports.ts';
@@ -83,27 +83,26 @@ export class ActionRecord {
    */
   async change(
     device: DeviceName,
-    { isShared }: KnownActions,
+    known: KnownActions,
     before: DeviceActions,
     after: DeviceActions,
   ): Promise<boolean> {
     const write = this.writeOf(device, after);
-    if (!isShared) return this.changeUnshared(write, before);
-    const isChanged = await this.changeShared(write, before);
-    if (isChanged) this.dependencies.unstored.add(write);
+    const isChanged = await this.order(known, write, before);
+    if (isChanged && known.isShared) this.dependencies.unstored.add(write);
     return isChanged;
   }
 
   /** Changes actions like `change`, but waits for the ledger as long as it answers: for a closing. */
   async close(
     device: DeviceName,
-    { isShared }: KnownActions,
+    known: KnownActions,
     before: DeviceActions,
     after: DeviceActions,
   ): Promise<boolean> {
     const write = this.writeOf(device, after);
-    if (!isShared) return this.changeUnshared(write, before);
-    if (!(await this.changeShared(write, before))) return false;
+    if (!(await this.order(known, write, before))) return false;
+    if (!known.isShared) return true;
     try {
       const isStored = await this.askLedger(() => this.writes.ask(write));
       if (isStored)
@@ -166,18 +165,15 @@ export class ActionRecord {
     return { appId, deviceId, revision, text, barred, changedAt, expected: undefined };
   }
 
-  private changeShared(
+  /** Makes a change where the changes of all processes have their order: in the engine, or the ledger. */
+  private order(
+    { isShared }: KnownActions,
     write: ActionWrite,
     { revision: expected }: DeviceActions,
   ): Promise<boolean> {
-    return this.changes.ask({ ...write, expected, unstoredSince: write.changedAt });
-  }
-
-  private changeUnshared(
-    write: ActionWrite,
-    { revision: expected }: DeviceActions,
-  ): Promise<boolean> {
-    return this.askLedger(() => this.unsharedWrites.ask({ ...write, expected }));
+    return isShared
+      ? this.changes.ask({ ...write, expected, unstoredSince: write.changedAt })
+      : this.askLedger(() => this.unsharedWrites.ask({ ...write, expected }));
   }
 
   private async readMany(
