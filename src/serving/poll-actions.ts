@@ -7,17 +7,19 @@ import type { ArtifactCandidate } from '../domain/decision/catalog.ts';
 import { choose } from '../domain/decision/decide.ts';
 import type { Plan } from '../domain/decision/plan.ts';
 import type { Device } from '../domain/decision/rule/decision-rule.ts';
+import { orderOf } from '../domain/decision/serving-snapshot.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import {
   CHANNEL_TOO_OLD,
   decidePoll,
+  isServedOlder,
   type ListedAction,
   type PollOutcome,
   type PollQuestion,
 } from '../domain/fleet/action-poll.ts';
 import { noteFetched, tellVersion } from '../domain/fleet/action-reports.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
-import { type DeviceActions, openId } from '../domain/fleet/device-actions.ts';
+import { type DeviceActions, openId, retryTimeOf } from '../domain/fleet/device-actions.ts';
 import type { ActionRecord, KnownActions } from '../fleet/action-record.ts';
 import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
@@ -103,10 +105,10 @@ export class PollActions {
     const told = asker.version
       ? tellVersion(known.actions, asker.version.canonical, now)
       : known.actions;
-    const decision = await this.decide(read, asker, told);
+    const decision = await this.decide(read, asker);
     const outcome = decidePoll(told, this.question(read, asker, decision, now));
     if (outcome === CHANNEL_TOO_OLD) return failUntil('unavailable', RETRY_MS);
-    const kept = await this.keep(read, asker, decision, outcome);
+    const kept = await this.keep(read, decision, outcome);
     if (kept !== undefined) return kept;
     this.count(prepared, outcomeOf(outcome));
     const isOffer = outcome.listed?.kind === 'deployment' && isFor(outcome.device, decision);
@@ -139,7 +141,6 @@ export class PollActions {
   private async decide(
     { device, prepared, isVersionKnown }: ReadDevice,
     { hash }: DdiAsker,
-    _told: DeviceActions,
   ): Promise<Decided> {
     const labels = prepared.asksForLabels ? await this.dependencies.labels.read(device) : NO_LABELS;
     const who: Device = { hash, labels, slice: undefined };
@@ -153,15 +154,14 @@ export class PollActions {
     now: number,
   ): PollQuestion {
     const { plan } = prepared;
-    const { channelId, epoch, revision } = plan.catalog.snapshot;
+    const { snapshot } = plan.catalog;
     const release = made?.candidate?.release;
     return {
-      ...{ now, channelId, order: { epoch, revision }, rule: settings },
+      ...{ now, channelId: snapshot.channelId, order: orderOf(snapshot), rule: settings },
       decided: release && {
         number: release.source.number,
         version: release.version.canonical,
-        retriedAt:
-          release.source.retriedAt === null ? undefined : Date.parse(release.source.retriedAt),
+        retriedAt: retryTimeOf(release.source),
       },
       isOffered: (number) => isOffered(plan, who, number),
       isVersionInAddress: version !== undefined,
@@ -174,7 +174,6 @@ export class PollActions {
    */
   private async keep(
     { device, known, prepared }: ReadDevice,
-    _asker: DdiAsker,
     { made }: Decided,
     { device: after }: PollOutcome,
   ): Promise<Failure | typeof AGAIN | undefined> {
@@ -206,8 +205,11 @@ export class PollActions {
     const { plan } = prepared;
     const candidate = plan.list.find((each) => each.release.source.number === action.number);
     if (candidate === undefined) {
-      const isOlder = plan.catalog.snapshot.revision < action.order.revision;
-      return isOlder ? failUntil('unavailable', RETRY_MS) : fail('unknownAction');
+      const { snapshot } = plan.catalog;
+      const served = { channelId: snapshot.channelId, order: orderOf(snapshot) };
+      return isServedOlder(served, action)
+        ? failUntil('unavailable', RETRY_MS)
+        : fail('unknownAction');
     }
     const fetched = noteFetched(known.actions, id, this.dependencies.clock.now());
     if (fetched !== known.actions) {

@@ -11,6 +11,7 @@ import {
   type DeviceActions,
   isBarred,
   type RetryRule,
+  retryTimeOf,
 } from '../domain/fleet/device-actions.ts';
 
 /** What is explained of a decision: the reason, and the releases that were considered, to the offered one. */
@@ -43,8 +44,8 @@ export function explainPoll(
   if (decided?.verdict !== 'offered' || actions === undefined || actions.action !== undefined) {
     return undefined;
   }
-  const { number, retriedAt } = decided.source;
-  const release = { number, retriedAt: retriedAt === null ? undefined : Date.parse(retriedAt) };
+  const { number } = decided.source;
+  const release = { number, retriedAt: retryTimeOf(decided.source) };
   const bar = actions.bars.find((each) => each.number === number);
   if (bar === undefined || !isBarred(actions, release, settings, now)) return undefined;
   const barred: JudgedCandidate = {

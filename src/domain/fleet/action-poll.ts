@@ -81,7 +81,7 @@ function keepAction(
 ): DeviceActions | typeof CHANNEL_TOO_OLD {
   const { action } = device;
   if (action === undefined) return device;
-  if (isOlder(question, action)) {
+  if (isServedOlder(question, action)) {
     return question.isOffered(action.number) === undefined ? CHANNEL_TOO_OLD : device;
   }
   const { now, decided } = question;
@@ -99,7 +99,10 @@ function keepAction(
 }
 
 /** Returns whether an action was opened by a later state of the channel than this process serves. */
-function isOlder({ channelId, order }: PollQuestion, action: OpenAction): boolean {
+export function isServedOlder(
+  { channelId, order }: Pick<PollQuestion, 'channelId' | 'order'>,
+  action: OpenAction,
+): boolean {
   return channelId === action.channelId && compareServing(order, action.order) < 0;
 }
 

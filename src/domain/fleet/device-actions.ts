@@ -2,7 +2,7 @@
 // the bars that keep it from installing one again. Plain data, which `action-poll.ts` and `action-reports.ts`
 // change.
 
-import type { ServingOrder } from '../decision/serving-snapshot.ts';
+import type { ServingOrder, SnapshotRelease } from '../decision/serving-snapshot.ts';
 
 /** What is known of a device. Every change raises the revision by 1. */
 export type DeviceActions = {
@@ -112,6 +112,11 @@ export function lastId({ last, ended }: DeviceActions): number | undefined {
 export function barEnd(bar: Bar, { retries, retryAfterMinutes }: RetryRule): number | undefined {
   if (bar.result === 'succeeded' || bar.tries > retries) return undefined;
   return bar.at + retryAfterMinutes * MINUTE_MS * 2 ** (bar.tries - 1);
+}
+
+/** Returns when all devices were last told to try a release again, in milliseconds since 1970. */
+export function retryTimeOf({ retriedAt }: Pick<SnapshotRelease, 'retriedAt'>): number | undefined {
+  return retriedAt === null ? undefined : Date.parse(retriedAt);
 }
 
 /**
