@@ -44,7 +44,15 @@ serviceSuite('devices that speak DDI', (node) => {
     await turnOn();
     await eventually('DDI is on', async () => (await made.ask('GET')).status === 200);
     expectError(await made.ask('GET', '/installedBase/1'), 404, 'Unknown file');
-    expectError(await made.ask('PUT'), 405, 'Method not allowed');
+    const refused = await made.ask('PUT');
+    expectError(refused, 405, 'Method not allowed');
+    expect(refused.headers.get('allow')).toBe('GET, HEAD');
+    const unknown = await made.ask('DELETE');
+    expect(unknown.status).toBe(405);
+    for (const each of [refused, unknown, await made.ask('GET')]) {
+      expect(each.headers.get('cache-control')).toBe('no-store');
+    }
+    expect((await made.ask('PUT', '/configData?dryRun=true', { data: {} })).status).toBe(200);
     expectError(await made.ask('GET', '/deploymentBase/11'), 404, 'Unknown action');
     expectError(await device({}, 'null').ask('GET'), 400, 'controllerId: Not an id of a device');
     expectError(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { fail, isFailure } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';
 import { DESTINATION_KINDS, EVENT_FILTERS } from '../../contract/notification.ts';
-import { type ConsoleRoutes, consoleBase, routeOf, unstored } from '../endpoint/console-route.ts';
+import { type ConsoleRoutes, consoleBase, routeOf } from '../endpoint/console-route.ts';
 import {
   emailField,
   nameField,
@@ -15,7 +15,7 @@ import {
 } from '../endpoint/field.ts';
 import { parseBody } from '../endpoint/parse-shape.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { failureReply, jsonReply } from '../transport/reply.ts';
+import { failureReply, jsonReply, unstored } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
 import { addressIn, isForeign, readToken } from './session-routes.ts';

@@ -13,12 +13,17 @@ import {
   oidcCookies,
   routeOf,
   sessionCookie,
-  unstored,
 } from '../endpoint/console-route.ts';
 import { textField } from '../endpoint/field.ts';
 import { parseBody } from '../endpoint/parse-shape.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { failureReply, type HeaderPair, jsonReply, type Reply } from '../transport/reply.ts';
+import {
+  failureReply,
+  type HeaderPair,
+  jsonReply,
+  type Reply,
+  unstored,
+} from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
 import { addressIn, clientIn, sessionCookies, withHeaders } from './session-routes.ts';

@@ -20,7 +20,6 @@ import {
   setBrowserCookie,
   setChallengeCookie,
   setSessionCookie,
-  unstored,
 } from '../endpoint/console-route.ts';
 import {
   emailField,
@@ -33,7 +32,13 @@ import { parseBody, parseQuery } from '../endpoint/parse-shape.ts';
 import { shownPasskeyField } from '../endpoint/passkey-body.ts';
 import { clientAddress } from '../transport/client-address.ts';
 import type { Exchange, Handler } from '../transport/exchange.ts';
-import { failureReply, type HeaderPair, jsonReply, type Reply } from '../transport/reply.ts';
+import {
+  failureReply,
+  type HeaderPair,
+  jsonReply,
+  type Reply,
+  unstored,
+} from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import type { AdmittingServices } from './console-services.ts';
 

@@ -20,6 +20,7 @@ import { mistakenIdIn } from '../../domain/fleet/mistaken-id.ts';
 import { NETWORK_WORDS, writeNetwork } from '../../domain/fleet/network-words.ts';
 import type { DdiCredentials } from '../../fleet/ddi-credentials.ts';
 import { demandWithin } from '../../flow/within-time.ts';
+import type { Log } from '../../observe/log.ts';
 import type { CatalogSlot } from '../../serving/catalog-slot.ts';
 import type { Catalogs } from '../../serving/catalogs.ts';
 import type { DdiAsker } from '../../serving/ddi-queries.ts';
@@ -36,7 +37,7 @@ import {
 } from '../../updater/ddi.ts';
 import { clientAddress } from '../transport/client-address.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { failureReply, NO_STORE, type Reply } from '../transport/reply.ts';
+import { failureReply, NO_STORE, type Reply, unstored } from '../transport/reply.ts';
 import { decodeSegment, type Route } from '../transport/router.ts';
 import type { DeviceGate } from './device-gate.ts';
 
@@ -50,6 +51,7 @@ type DdiRouteDependencies = {
   readonly publicUrl: string | undefined;
   /** Number of proxies whose entries in `X-Forwarded-For` are trusted. */
   readonly trustProxy: number;
+  readonly log: Pick<Log, 'error'>;
 };
 
 /** Address of a device with what it asks for. */
@@ -79,6 +81,7 @@ export function ddiRoutes(dependencies: DdiRouteDependencies): readonly Route[] 
     path: '/ddi/*',
     bodyBytesMax: LIMIT.ddiBodyBytesMax,
     bodyBudget: 'unverified',
+    hasDryRun: 'ignored',
     handler: (exchange) => route.answer(exchange),
   }));
 }
@@ -92,10 +95,27 @@ class DdiRoute {
     const { resource } = address;
     if (resource === undefined) return refusal(fail('unknownFile'));
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-    if (METHODS[resource.kind] !== method) return refusal(fail('methodNotAllowed'));
+    const allowed = METHODS[resource.kind];
+    if (allowed !== method) {
+      const allow = allowed === 'GET' ? 'GET, HEAD' : allowed;
+      return refusal(fail('methodNotAllowed'), [['Allow', allow]]);
+    }
     const answered = this.answerAsked(exchange, { address, resource });
-    if (resource.kind !== 'feedback') return answered;
-    return inTime(answered);
+    return resource.kind === 'feedback' ? this.inTime(answered) : answered;
+  }
+
+  /** Answers a report that cannot be kept in time with 429, whatever the reason. */
+  private async inTime(answered: Promise<Reply>): Promise<Reply> {
+    const late = () => new Unavailable('process', 'a report could not be kept in time');
+    try {
+      const reply = await demandWithin(answered, CLOSING_MS_MAX, late);
+      return reply.status < 500 ? reply : NOT_KEPT;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) {
+        this.dependencies.log.error({ err: error }, 'a report of a device could not be kept');
+      }
+      return NOT_KEPT;
+    }
   }
 
   private async answerAsked(exchange: Exchange, asked: Asked): Promise<Reply> {
@@ -232,18 +252,6 @@ function isDeviceId(text: string): boolean {
   return isShort && isStorable(text) && !isFoldedAway(text) && mistakenIdIn(text) === undefined;
 }
 
-/** Answers a report that cannot be kept in time with 429, whatever the reason. */
-async function inTime(answered: Promise<Reply>): Promise<Reply> {
-  const late = () => new Unavailable('process', 'a report could not be kept in time');
-  try {
-    const reply = await demandWithin(answered, CLOSING_MS_MAX, late);
-    return reply.status < 500 ? reply : NOT_KEPT;
-  } catch (error) {
-    if (error instanceof Unavailable) return NOT_KEPT;
-    throw error;
-  }
-}
-
 const DONE: Reply = { status: 200, headers: NO_STORE, body: '' };
 const NOT_KEPT = refusal({ ...failUntil('rateLimited', RETRY_MS), message: FAILURES.unavailable });
 
@@ -252,6 +260,6 @@ function found(body: string): Reply {
 }
 
 function refusal(failure: Failure, headers: NonNullable<Reply['headers']> = []): Reply {
-  const reply = failureReply(failure);
-  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE, ...headers] };
+  const reply = unstored(failureReply(failure));
+  return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }

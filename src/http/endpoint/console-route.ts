@@ -18,8 +18,8 @@ import {
   failureReply,
   type HeaderPair,
   jsonReply,
-  NO_STORE,
   type Reply,
+  unstored,
 } from '../transport/reply.ts';
 import type { Route } from '../transport/router.ts';
 import { appQuery, nameField } from './field.ts';
@@ -214,11 +214,6 @@ export function createAuthorize(
         : await work(exchange, { ...visitor, requestId });
       return isFailure(outcome) ? unstored(failureReply(outcome)) : reply(outcome);
     };
-}
-
-/** Returns the reply with headers that forbid caches to store it, because it is for one person. */
-export function unstored(reply: Reply): Reply {
-  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
 }
 
 /**

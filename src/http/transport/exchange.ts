@@ -13,7 +13,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import { Unavailable } from '../../contract/store-fault.ts';
 import { writeEventStream } from './event-stream.ts';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
-import { FAILURE_STATUS, failureReply, type Reply, sendable } from './reply.ts';
+import { FAILURE_STATUS, failureReply, type Reply, sendable, unstored } from './reply.ts';
 import {
   RequestNotes,
   type RequestWatch,
@@ -74,7 +74,7 @@ export function runExchange(
     route.params.get('app') ?? route.params.get('appRef'),
   );
   if (isBodyAmbiguous(headers)) {
-    const reply = notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous')));
+    const reply = unstored(notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous'))));
     route.replies.count(reply.status);
     watch?.end(reply.status);
     return writeReplyAndClose(res, reply);
@@ -149,7 +149,8 @@ export function answerLater(
 
 /**
  * Returns the 5xx for an exception: 503 for an unavailable store, 500 for a bug, both with the request's id,
- * which is in the log. On routes `isForOperators`, the reply also names the store, and why it is unavailable.
+ * which is in the log, and neither for caches. On routes `isForOperators`, the reply also names the store,
+ * and why it is unavailable.
  */
 export function faultReply(
   error: unknown,
@@ -162,7 +163,7 @@ export function faultReply(
   const details = { requestId, method, path: path.slice(0, 200) };
   if (!(error instanceof Unavailable)) {
     traffic.log.error({ err: error, ...details }, 'request failed');
-    return notes.addTo(failureReply(fail('internal')));
+    return notes.addTo(unstored(failureReply(fail('internal'))));
   }
   const { store, message: reason, detail } = error;
   traffic.rareLog.warnAbout(
@@ -173,8 +174,7 @@ export function faultReply(
   const told = failUntil('unavailable', RETRY_MS);
   // Publishers and operators can act on the reason; devices only retry.
   const message = isForOperators ? `${told.message}: ${reason}` : told.message;
-  const reply = failureReply({ ...told, message });
-  return notes.addTo(reply);
+  return notes.addTo(unstored(failureReply({ ...told, message })));
 }
 
 function readHeaders(req: HttpRequest): Map<string, string> {

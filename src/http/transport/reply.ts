@@ -33,6 +33,11 @@ export function jsonReply(status: number, value: unknown): Reply {
 /** Headers of a reply that depends on the caller or the time: no cache may store it. */
 export const NO_STORE = [['Cache-Control', 'no-store']] as const;
 
+/** Returns the reply with headers that forbid caches to store it. */
+export function unstored(reply: Reply): Reply {
+  return { ...reply, headers: [...(reply.headers ?? []), ...NO_STORE] };
+}
+
 /**
  * Builds the head of replies that always have this status and these headers. It takes one call of
  * uWebSockets.js to write, because that writes the text of a status unchanged, including line breaks.

@@ -6,7 +6,7 @@ import { LIMIT } from '../../contract/limit.ts';
 import type { Surface } from '../../observe/route-counts.ts';
 import { type BodyLimit, type Handler, runExchange } from './exchange.ts';
 import type { HttpRequest, HttpResponse } from './http-app.ts';
-import { failureReply } from './reply.ts';
+import { failureReply, NO_STORE } from './reply.ts';
 import type { RouteTraffic, Traffic } from './request-observation.ts';
 
 export type Route = {
@@ -17,8 +17,11 @@ export type Route = {
    */
   readonly path: string;
   readonly handler: Handler;
-  /** Whether a write has a dry run (`?dryRun=true`). If not, it refuses the parameter, and writes nothing. */
-  readonly hasDryRun?: true;
+  /**
+   * Whether a write has a dry run (`?dryRun=true`). If not, it refuses the parameter, and writes nothing;
+   * `ignored`: its clients know no dry runs, and their queries say nothing.
+   */
+  readonly hasDryRun?: true | 'ignored';
   /** Maximum size of a body; `LIMIT.bodyBytesMax` by default. */
   readonly bodyBytesMax?: number;
   /** Time for a whole body; `LIMIT.bodyMsMax` by default. */
@@ -126,7 +129,7 @@ function methodNotAllowed(routes: readonly CompiledRoute[]) {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return {
     ...failureReply(fail('methodNotAllowed')),
-    headers: [['Allow', methods.join(', ')]] as const,
+    headers: [['Allow', methods.join(', ')], ...NO_STORE] as const,
   };
 }
 

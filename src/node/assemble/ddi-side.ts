@@ -46,6 +46,7 @@ export function assembleDdi(options: DdiOptions) {
       reports: new ReceiveReports({ ...shared, unstored, admission, checkIns }),
       publicUrl: config.publicUrl,
       trustProxy: config.trustProxy,
+      log,
     }),
   };
 }
