@@ -183,6 +183,9 @@ export class ActionRecord {
     // The ledger is all that is left: it gets what this process has changed in the last second.
     if (held === undefined) await this.dependencies.unstored.flush();
     const open = devices.filter((_, index) => held?.[index]?.isConfirmed !== true);
+    const { ddiStateReads } = this.dependencies.metrics;
+    if (held !== undefined) ddiStateReads.add('engine', devices.length);
+    ddiStateReads.add('ledger', open.length);
     const recorded = open.length === 0 ? [] : await this.fill(open);
     const rest = recorded instanceof Unavailable ? undefined : recorded[Symbol.iterator]();
     return devices.map((device, index) => {

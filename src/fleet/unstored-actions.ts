@@ -65,6 +65,7 @@ export class UnstoredActions {
   /** Adds a failed installation, which counts for the guards of a plan. */
   addFailure(failure: ReportedFailure): void {
     if (this.failures.length < FAILURES_MAX) this.failures.push(failure);
+    else this.dependencies.metrics.ddiReports.add('dropped');
   }
 
   private async store(): Promise<void> {

@@ -28,7 +28,28 @@ export const DDI_REPORT_OUTCOMES = [
   'canceled',
   'ignored',
   'unreadable',
+  'dropped',
+  'unanswered',
 ] as const;
+
+/** Executions in feedback, the last for texts that clients do not send. */
+export const DDI_EXECUTIONS = [
+  'closed',
+  'proceeding',
+  'canceled',
+  'scheduled',
+  'rejected',
+  'resumed',
+  'download',
+  'downloaded',
+  'other',
+] as const;
+
+/** Results in feedback, the last for texts that clients do not send. */
+export const DDI_RESULTS = ['success', 'failure', 'none', 'other'] as const;
+
+/** Stores in which the state of a device that speaks DDI was read. */
+export const DDI_STATE_SOURCES = ['engine', 'ledger'] as const;
 
 export const FIRST_OFFER_OUTCOMES = ['recorded', 'stale', 'unavailable', 'late', 'shared'] as const;
 

@@ -12,8 +12,11 @@ import {
   CHECK_IN_OUTCOMES,
   CHECK_REASONS,
   CONNECTION_OUTCOMES,
+  DDI_EXECUTIONS,
   DDI_POLL_OUTCOMES,
   DDI_REPORT_OUTCOMES,
+  DDI_RESULTS,
+  DDI_STATE_SOURCES,
   DELIVERY_OUTCOMES,
   DEVICE_LIMIT_OUTCOMES,
   EDGE_REFUSALS,
@@ -25,7 +28,7 @@ import {
   REWIND_EVENTS,
   SIGN_IN_OUTCOMES,
 } from './label-values.ts';
-import { LabelledCount } from './labelled-count.ts';
+import { LabelledCount, PairedCount } from './labelled-count.ts';
 import { RouteCounts } from './route-counts.ts';
 
 /** Default metrics of prom-client that break Prometheus' conventions: gauges that end in `_total`. */
@@ -98,6 +101,13 @@ export class Metrics {
     'sluice_ddi_reports_total',
     'Reports of devices that speak DDI by what they came to',
     { outcome: DDI_REPORT_OUTCOMES },
+  );
+  /** Feedback of devices that speak DDI about actions and cancellations, by execution and result. */
+  readonly ddiFeedback = new PairedCount(DDI_EXECUTIONS, DDI_RESULTS);
+  readonly ddiStateReads = this.tally(
+    'sluice_ddi_state_reads_total',
+    'States of devices that speak DDI that were read from a store',
+    { source: DDI_STATE_SOURCES },
   );
   readonly connections = this.tally(
     'sluice_connections_total',
@@ -216,6 +226,16 @@ export class Metrics {
         this.ddiPolls
           .list()
           .map(({ app, label: outcome, count }) => ({ labels: { app, outcome }, count })),
+    );
+    this.counts(
+      'sluice_ddi_feedback_total',
+      'Feedback of devices that speak DDI by what it says',
+      ['execution', 'result'],
+      () =>
+        this.ddiFeedback.list().map(({ values: [execution, result], count }) => ({
+          labels: { execution, result },
+          count,
+        })),
     );
     this.counts(
       'sluice_app_failures_total',

@@ -110,6 +110,7 @@ export class PollActions {
     if (outcome === CHANNEL_TOO_OLD) return failUntil('unavailable', RETRY_MS);
     const kept = await this.keep(read, decision, outcome);
     if (kept !== undefined) return kept;
+    if (isUnanswered(told, outcome)) this.dependencies.metrics.ddiReports.add('unanswered');
     this.count(prepared, outcomeOf(outcome));
     const isOffer = outcome.listed?.kind === 'deployment' && isFor(outcome.device, decision);
     this.checkIn(prepared, asker, outcome.device.version, isOffer ? decision?.made : undefined);
@@ -281,6 +282,11 @@ function isOffered(
 
 function isFor({ action }: DeviceActions, { made }: Decided): boolean {
   return action !== undefined && made?.candidate?.release.source.number === action.number;
+}
+
+/** Returns whether a poll ended a cancellation that the device did not answer. */
+function isUnanswered({ action }: DeviceActions, { device }: PollOutcome): boolean {
+  return action?.state === 'withdrawing' && device.action !== action;
 }
 
 function outcomeOf({ listed, isBarred }: PollOutcome) {

@@ -72,9 +72,9 @@ export class ReceiveReports {
 
   /** Receives feedback about an action. Rejects with `Unavailable` when a closing cannot be kept. */
   async feedback(reporter: Reporter, id: number, body: string): Promise<void> {
-    const report = readFeedback(body);
+    const report = this.read(body);
     const { actions, metrics } = this.dependencies;
-    if (report.execution === undefined) return metrics.ddiReports.add('unreadable');
+    if (report === undefined) return metrics.ddiReports.add('unreadable');
     if (report.result === 'progress') return metrics.ddiReports.add('progress');
     const result = report.result === 'failure' ? 'failed' : 'succeeded';
     const before = await actions.alter(deviceOf(reporter), 'close', (device, now) =>
@@ -86,15 +86,23 @@ export class ReceiveReports {
 
   /** Receives the answer to a cancellation. */
   async cancelFeedback(reporter: Reporter, id: number, body: string): Promise<void> {
-    const { execution } = readFeedback(body);
+    const answer = this.read(body);
     const { actions, metrics } = this.dependencies;
-    if (!ANSWERS.has(execution)) {
-      return metrics.ddiReports.add(execution === undefined ? 'unreadable' : 'progress');
-    }
+    if (answer === undefined) return metrics.ddiReports.add('unreadable');
+    if (!ANSWERS.has(answer.execution)) return metrics.ddiReports.add('progress');
     const before = await actions.alter(deviceOf(reporter), 'change', (device, now) =>
       endCancelled(device, id, now),
     );
     metrics.ddiReports.add(before === undefined ? 'ignored' : 'canceled');
+  }
+
+  /** Reads and counts feedback; returns undefined if it tells nothing. */
+  private read(body: string): Feedback | undefined {
+    const feedback = readFeedback(body);
+    const { execution, finished = 'none' } = feedback;
+    if (execution === undefined) return undefined;
+    this.dependencies.metrics.ddiFeedback.add(execution, finished);
+    return feedback;
   }
 
   /** Brings a device on record, and its attributes as labels. */

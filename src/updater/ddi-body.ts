@@ -20,6 +20,8 @@ export type DeviceAttributes = {
 export type Feedback = {
   /** Undefined if the body has none, and so tells nothing. */
   readonly execution: string | undefined;
+  /** Text of the result, as it is written; undefined if the body has none. */
+  readonly finished: string | undefined;
   readonly result: 'success' | 'failure' | 'progress';
   /** Why it failed, in the words of the device; undefined if it did not fail, or does not say why. */
   readonly reason: string | undefined;
@@ -52,10 +54,11 @@ export function readAttributes(body: string, firstKeys: readonly string[]): Devi
  */
 export function readFeedback(body: string): Feedback {
   const status = parsedStatus(body) ?? scannedStatus(body);
-  const { execution } = status;
-  if (execution !== CLOSED) return { execution, result: 'progress', reason: undefined };
-  if (status.finished !== FAILURE) return { execution, result: 'success', reason: undefined };
-  return { execution, result: 'failure', reason: reasonIn(status) };
+  const { execution, finished } = status;
+  const said = { execution, finished, reason: undefined };
+  if (execution !== CLOSED) return { ...said, result: 'progress' };
+  if (finished !== FAILURE) return { ...said, result: 'success' };
+  return { ...said, result: 'failure', reason: reasonIn(status) };
 }
 
 const CLOSED = 'closed';

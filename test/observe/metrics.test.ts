@@ -13,6 +13,7 @@ const KNOWN = {
   sluice_catalog_loads_total: ['source', values.CATALOG_SOURCES],
   sluice_check_ins_total: ['outcome', values.CHECK_IN_OUTCOMES],
   sluice_ddi_reports_total: ['outcome', values.DDI_REPORT_OUTCOMES],
+  sluice_ddi_state_reads_total: ['source', values.DDI_STATE_SOURCES],
   sluice_connections_total: ['outcome', values.CONNECTION_OUTCOMES],
   sluice_sign_ins_total: ['outcome', values.SIGN_IN_OUTCOMES],
   sluice_webhook_deliveries_total: ['outcome', values.DELIVERY_OUTCOMES],
@@ -29,6 +30,7 @@ const OPEN = [
   'sluice_app_checks_total',
   'sluice_app_failures_total',
   'sluice_ddi_polls_total',
+  'sluice_ddi_feedback_total',
   'sluice_mistaken_device_ids_total',
 ];
 
@@ -46,6 +48,22 @@ describe('the metrics of a new process', () => {
       }
     },
   );
+
+  it('feedback is counted by its words, and by `other` for words that clients do not send', async () => {
+    const metrics = new Metrics();
+    metrics.ddiFeedback.add('closed', 'failure');
+    metrics.ddiFeedback.add('dancing', 'none');
+    metrics.ddiFeedback.add('dancing', '1/2');
+    const lines = await linesOf(metrics);
+    const counted = (execution: string, result: string) =>
+      lines.find((line) =>
+        line.startsWith(`sluice_ddi_feedback_total{execution="${execution}",result="${result}"`),
+      );
+    expect(counted('closed', 'failure')).toMatch(/ 1$/);
+    expect(counted('other', 'none')).toMatch(/ 1$/);
+    expect(counted('other', 'other')).toMatch(/ 1$/);
+    expect(counted('rejected', 'success')).toMatch(/ 0$/);
+  });
 
   it('have no other counter with labels', async () => {
     const lines = await linesOf(new Metrics());
