@@ -3,7 +3,7 @@
 // nothing is kept in the process, because a closing counts at every node before it is answered.
 //
 // What changes goes to the engine first and to the ledger within a second, a closing at once. Without the
-// engine the ledger orders the changes, and the engine gets them later (`shareActions`).
+// engine the ledger orders the changes, and the engine gets them later (action-feed.ts).
 
 import { Unavailable, whenAway } from '../contract/store-fault.ts';
 import { tellVersion } from '../domain/fleet/action-reports.ts';
@@ -54,7 +54,6 @@ export class ActionRecord {
   private readonly reads: Batcher<DeviceName, KnownActions | Unavailable>;
   private readonly changes: Batcher<ActionChange, boolean>;
   private readonly writes: Batcher<ActionWrite, boolean>;
-  private readonly unsharedWrites: Batcher<ActionWrite, boolean>;
   /** Monotonic time before which the ledger is not asked. */
   private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
 
@@ -62,11 +61,7 @@ export class ActionRecord {
     const { engine, ledger } = dependencies;
     this.reads = new Batcher({ ...BATCHES, ask: (devices) => this.readMany(devices) });
     this.changes = new Batcher({ ...BATCHES, ask: (changes) => engine.changeActions(changes) });
-    this.writes = new Batcher({ ...BATCHES, ask: (each) => ledger.writeActions(each, false) });
-    this.unsharedWrites = new Batcher({
-      ...BATCHES,
-      ask: (each) => ledger.writeActions(each, true),
-    });
+    this.writes = new Batcher({ ...BATCHES, ask: (each) => ledger.writeActions(each) });
   }
 
   /** Reads the actions of a device. Rejects with `Unavailable` when they cannot be known. */
@@ -173,7 +168,7 @@ export class ActionRecord {
   ): Promise<boolean> {
     return isShared
       ? this.changes.ask({ ...write, expected, unstoredSince: write.changedAt })
-      : this.askLedger(() => this.unsharedWrites.ask({ ...write, expected }));
+      : this.askLedger(() => this.writes.ask({ ...write, expected }));
   }
 
   private async readMany(

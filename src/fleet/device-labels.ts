@@ -25,11 +25,11 @@ import type { Engine } from '../store/engine.ts';
 import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
 import {
   type CachedLabels,
+  type ChangePosition,
   DELETED_REVISION,
   type DeviceName,
   type LabelNote,
   type LabelNotification,
-  type LabelPosition,
   type LabelUpdate,
   type StoredLabels,
 } from '../store/label-store.ts';
@@ -76,7 +76,7 @@ export class DeviceLabels {
    */
   private readonly keepsNotes: boolean;
   /** Position of the last change of labels that the memory has followed. */
-  private followed: LabelPosition | undefined;
+  private followed: ChangePosition | undefined;
   /** Whether the engine answered when it was last asked; if not, announcements may have been missed. */
   private isHeard = true;
   /** Monotonic time before which the ledger is not asked. */

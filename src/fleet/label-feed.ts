@@ -9,7 +9,7 @@ import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
-import type { LabelPosition } from '../store/label-store.ts';
+import type { ChangePosition } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
 
 /** Maximum number of devices whose labels are read and put at a time. */
@@ -53,7 +53,7 @@ export class LabelFeed {
     return last.position === newest;
   }
 
-  private async doubt(held: LabelPosition | undefined, present: LabelPosition): Promise<void> {
+  private async doubt(held: ChangePosition | undefined, present: ChangePosition): Promise<void> {
     const { engine, log } = this.dependencies;
     const isMoved = await engine.moveLabelPosition(held, present, true);
     if (!isMoved || held === undefined) return;
@@ -62,7 +62,7 @@ export class LabelFeed {
 }
 
 /** Whether all changes between the two positions are known, and few enough to be read. */
-function canFollow(held: LabelPosition, present: LabelPosition): boolean {
+function canFollow(held: ChangePosition, present: ChangePosition): boolean {
   const distance = present.position - held.position;
   return held.epoch === present.epoch && distance >= 0 && distance <= BACKLOG_MAX;
 }

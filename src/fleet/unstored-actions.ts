@@ -86,7 +86,7 @@ export class UnstoredActions {
 
   private async storeSome(writes: readonly ActionWrite[]): Promise<void> {
     const { ledger, engine } = this.dependencies;
-    const isStored = await ledger.writeActions(writes, false);
+    const isStored = await ledger.writeActions(writes);
     await engine
       .noteStored(writes.filter((_, index) => isStored[index]))
       .catch(whenAway(() => undefined));
@@ -109,31 +109,4 @@ export class UnstoredActions {
     await engine.putActions(stored).catch(away);
     await engine.dropActions(read.filter(({ isRecorded }) => !isRecorded)).catch(away);
   }
-}
-
-// Actions that were stored while the engine did not answer: it gets them as soon as it answers again.
-
-const SHARED_MAX = 500;
-
-type ActionShareDependencies = {
-  readonly ledger: Pick<Ledger, 'readUnsharedActions' | 'noteSharedActions'>;
-  readonly engine: Pick<ActionStore, 'putActions'>;
-  readonly metrics: Metrics;
-  readonly log: Log;
-};
-
-/** Returns the turns that put such actions into the engine. */
-export function shareActions({ ledger, engine, metrics, log }: ActionShareDependencies): Periodic {
-  const share = async (): Promise<boolean> => {
-    const unshared = await ledger.readUnsharedActions(SHARED_MAX);
-    if (unshared.length === 0) return false;
-    await engine.putActions(unshared);
-    await ledger.noteSharedActions(unshared);
-    return unshared.length === SHARED_MAX;
-  };
-  return periodic(share, {
-    ...{ everyMs: INTERVAL_MS, busyMs: 0 },
-    onFault: (error) =>
-      tellFault({ metrics, log }, 'action-share', error, 'actions could not be shared'),
-  });
 }

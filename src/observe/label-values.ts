@@ -129,7 +129,7 @@ export const FAULT_PLACES = [
   'check-in-share',
   'label-read',
   'label-share',
-  'action-share',
+  'action-feed',
   'device-rate',
   'rate',
   'login',

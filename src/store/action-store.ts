@@ -2,7 +2,7 @@
 // The ledger is the record; what the engine holds is what every process decides by. A change goes to the
 // engine first, which orders the changes of all processes, and to the ledger at once or within seconds.
 
-import type { DeviceName } from './label-store.ts';
+import type { ChangePosition, DeviceName } from './label-store.ts';
 
 /** Actions of a device as text (domain/fleet/packed-actions.ts), with their revision. */
 export type StoredActions = DeviceName & { readonly revision: number; readonly text: string };
@@ -41,6 +41,12 @@ export interface ActionStore {
 
   /** Removes the actions of devices, because the ledger has deleted the devices. */
   dropActions(devices: readonly DeviceName[]): Promise<void>;
+
+  /** Reads the position up to which the engine has got all changes of actions; undefined if unknown. */
+  readActionPosition(): Promise<ChangePosition | undefined>;
+
+  /** Moves the position if it is still `from`; returns whether it was moved. */
+  moveActionPosition(from: ChangePosition | undefined, to: ChangePosition): Promise<boolean>;
 }
 
 // The record of actions in the ledger.

@@ -6,7 +6,8 @@ import type { MistakenId } from '../contract/ref.ts';
 import type { PlanAction, RolloutPlan, Signal } from '../contract/rollout-plan.ts';
 import type { Labels } from '../domain/decision/targeting.ts';
 import type { PlanDefinition, PlanTime } from '../domain/rollout/plan-state.ts';
-import type { DeviceName, LabelPosition, StoredLabels } from './label-store.ts';
+import type { StoredActions } from './action-store.ts';
+import type { ChangePosition, DeviceName, StoredLabels } from './label-store.ts';
 import type { Changed, OwnedApp, ReleaseName } from './ledger-terms.ts';
 
 export type DeviceFilter = {
@@ -56,13 +57,16 @@ export type RecordedLabels = StoredLabels & {
   readonly isRecorded: boolean;
 };
 
-/** Changes of labels after a position, oldest first. */
-export type LabelChanges = Pick<LabelPosition, 'epoch'> & {
+/** Changes after a position, oldest first. */
+type Changes<Entry> = Pick<ChangePosition, 'epoch'> & {
   /** Position of the newest change in the ledger; 0 when there is none. */
   readonly newest: number;
-  /** Devices with their present labels, each with the position of its latest change. */
-  readonly changed: readonly (StoredLabels & Pick<LabelPosition, 'position'>)[];
+  /** Devices with what is on record of them now, each with the position of its latest change. */
+  readonly changed: readonly (Entry & Pick<ChangePosition, 'position'>)[];
 };
+
+export type LabelChanges = Changes<StoredLabels>;
+export type ActionChanges = Changes<StoredActions>;
 
 /** Limits on new devices per minute that checks may add to the record; 0 is no limit. */
 export type AdmissionBounds = {

@@ -52,8 +52,11 @@ export type LabelNotification = DeviceName & {
   readonly labelsTag?: number | undefined;
 };
 
-/** Position among all changes of labels. Positions of two epochs of the ledger cannot be compared. */
-export type LabelPosition = {
+/**
+ * Position among all changes of labels, and of actions. Positions of two epochs of the ledger cannot be
+ * compared.
+ */
+export type ChangePosition = {
   /** Number of the ledger's time line. */
   readonly epoch: number;
   /** Number of a change; concurrent changes may commit in another order (`readLabelChanges`). 0: none. */
@@ -86,15 +89,15 @@ export interface LabelCache {
    * Reads the position up to which the cache has all changes; undefined if unknown. Also learns which entries
    * are no longer confirmed; so every process calls it every few seconds.
    */
-  readLabelPosition(): Promise<LabelPosition | undefined>;
+  readLabelPosition(): Promise<ChangePosition | undefined>;
 
   /**
    * Moves the position if it is still `from`; returns whether it was moved. With `doubt`, all entries stored
    * before are unconfirmed: at once for this process, for others once they have called `readLabelPosition`.
    */
   moveLabelPosition(
-    from: LabelPosition | undefined,
-    to: LabelPosition,
+    from: ChangePosition | undefined,
+    to: ChangePosition,
     doubt: boolean,
   ): Promise<boolean>;
 

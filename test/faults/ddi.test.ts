@@ -1,11 +1,12 @@
 // Tests devices that speak DDI while a store is away (docs/contract.md 34.36 and 34.46): polls are answered
 // from what is left, and no node lists an action whose closing was answered, then or later.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { DdiDevice } from '../support/ddi-device.ts';
 import { eventually } from '../support/eventually.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
 const FILE = {
@@ -40,7 +41,11 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     count += 1;
     const machine = 'linux/x86_64/1.0.0';
     const device = new DdiDevice(nodes[0], tenant.app, `d-${count}`, { machine });
-    await device.tell({});
+    // A store that was away in the test before may not answer every process yet.
+    await eventually('it is on record', async () => {
+      const answer = await device.ask('PUT', '/configData', { data: {} });
+      return answer.status === 200;
+    });
     const { deployment: id } = await device.poll();
     expect(id).toBeDefined();
     return { device, other: device.at(nodes[1]), id };
@@ -56,6 +61,32 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
         await device.report(id, 'success');
         expect((await other.poll()).deployment).toBeUndefined();
       }),
+    );
+  });
+
+  it('a closing and what a device told count in another region, whose Redis had another state', async () => {
+    const redis = await startRedis();
+    const far = await cluster.addNode({ REDIS_URL: `redis://127.0.0.1:${redis.port}` });
+    onTestFinished(async () => {
+      await far.dispose();
+      await redis.stop();
+    });
+    const { device, id } = await opened();
+    const there = device.at(far);
+    // The attributes were the first change.
+    await eventually('PostgreSQL has the action', async () => {
+      const { rows } = await cluster.query<{ revision: number }>(
+        `SELECT revision FROM device_actions WHERE device_id = '${device.id}'`,
+      );
+      return (rows[0]?.revision ?? 0) > 1;
+    });
+    await eventually('the far node answers', async () => (await there.ask('GET')).status === 200);
+    // What its own Redis holds now is believed there until it gets the change.
+    await eventually('the far node lists it', async () => (await there.poll()).deployment === id);
+    await device.report(id, 'failure');
+    await eventually(
+      'the far node lists it no more',
+      async () => (await there.poll()).deployment === undefined,
     );
   });
 

@@ -51,6 +51,8 @@ describe('a closing', () => {
     expect(answer).toMatchObject({ status: 429, logged });
     expect(answer.headers.get('Retry-After')).toBe('1');
     expect(answer.headers.get('Cache-Control')).toBe('no-store');
-    expect(JSON.parse(String(answer.body))).toEqual({ error: 'Temporarily unavailable, try again shortly' });
+    expect(JSON.parse(String(answer.body))).toEqual({
+      error: 'Temporarily unavailable, try again shortly',
+    });
   });
 });

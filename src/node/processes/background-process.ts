@@ -2,13 +2,13 @@
 // mails, and deletes old rows. It runs in the serving process, or in its own process, where it does not slow
 // serving.
 
+import { actionFeed } from '../../fleet/action-feed.ts';
 import { CheckInDrain, QueueLength, StreamShare } from '../../fleet/check-in-drain.ts';
 import { DeviceLabels } from '../../fleet/device-labels.ts';
 import { sweeps } from '../../fleet/fleet-sweeper.ts';
 import { LabelFeed, labelPolls } from '../../fleet/label-feed.ts';
 import { ClockWatch, LedgerClock } from '../../fleet/ledger-clock.ts';
 import { RecordMemory } from '../../fleet/record-cache.ts';
-import { shareActions } from '../../fleet/unstored-actions.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { RareLog } from '../../observe/rare-log.ts';
@@ -109,7 +109,7 @@ export function assembleBackground(
   const sweeper = sweeps(ledger, retention, metrics, log);
   const feed = new LabelFeed({ ledger, engine, log });
   const labelFeed = labelPolls(() => feed.feed(), metrics, log);
-  const actionShare = shareActions({ ledger, engine, metrics, log });
+  const actions = actionFeed({ ledger, engine, metrics, log });
   const connectionsMax = Math.floor(config.databasePool / 2);
   const plans = new PlanDriver({ ...changes, queue: engine, connectionsMax, metrics, log });
   const deliveries = assembleDeliveries(config, log, metrics, ledger, secrets);
@@ -125,7 +125,7 @@ export function assembleBackground(
       for (const drain of drains) drain.start();
       length.start();
       labelFeed.start();
-      actionShare.start();
+      actions.start();
       sweeper.start();
     },
     /** Stops within seconds. Drains a memory engine into the ledger, as the engine ends with the process. */
@@ -133,7 +133,7 @@ export function assembleBackground(
       void planWatch.stop();
       await Promise.all([plans.stop(), deliveries.stop()]);
       void labelFeed.stop();
-      void actionShare.stop();
+      void actions.stop();
       await sweeper.stop();
       void length.stop();
       const end = (drain: CheckInDrain) =>

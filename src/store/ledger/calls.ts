@@ -16,10 +16,9 @@ export { findApp } from './change/channels.ts';
 export { findAccessRight, findAppAccessRight } from './change/rights.ts';
 export { readSnapshot } from './change/snapshots.ts';
 export {
-  noteSharedActions,
+  readActionChanges,
   readActions,
   readShownActions,
-  readUnsharedActions,
   writeActions,
 } from './fleet/actions.ts';
 export { forgetAdmissions, readAwaited, readTime, readWriters } from './fleet/check-ins.ts';

@@ -3,6 +3,7 @@
 import { LRUCache } from 'lru-cache';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
 import type { ActionStore } from '../action-store.ts';
+import type { ChangePosition } from '../label-store.ts';
 
 /** Maximum number of devices held; the ledger has the actions of all. A few hundred bytes each. */
 const DEVICES_MAX = 200_000;
@@ -12,6 +13,7 @@ type Entry = { readonly revision: number; readonly text: string; readonly unstor
 /** `assertOpen` throws when the engine is closed. */
 export function createMemoryActions(assertOpen: () => void): ActionStore {
   const entries = new LRUCache<string, Entry>({ max: DEVICES_MAX });
+  let position: ChangePosition | undefined;
   return {
     async getActions(devices) {
       assertOpen();
@@ -53,6 +55,18 @@ export function createMemoryActions(assertOpen: () => void): ActionStore {
     async dropActions(devices) {
       assertOpen();
       for (const device of devices) entries.delete(deviceKey(device));
+    },
+
+    async readActionPosition() {
+      assertOpen();
+      return position;
+    },
+
+    async moveActionPosition(from, to) {
+      assertOpen();
+      if (position?.epoch !== from?.epoch || position?.position !== from?.position) return false;
+      position = to;
+      return true;
     },
   };
 }

@@ -4,11 +4,11 @@ import { Overloaded } from '../../contract/store-fault.ts';
 import { deviceKey } from '../../domain/fleet/check-in.ts';
 import { latestTimes, type TimedLabels } from '../../domain/fleet/labels.ts';
 import {
+  type ChangePosition,
   LABEL_NOTE_KEYS_MAX,
   LABEL_NOTE_LIFETIME_MS,
   type LabelCache,
   type LabelNote,
-  type LabelPosition,
   type LabelUpdate,
   type StoredLabels,
 } from '../label-store.ts';
@@ -42,7 +42,7 @@ export function createMemoryLabels({
 }): LabelStore {
   const entries = createEntries(now);
   const notes = createNotes(now, notesEndedBefore ?? (() => Number.NEGATIVE_INFINITY));
-  let held: LabelPosition | undefined;
+  let held: ChangePosition | undefined;
   /** Time before which no entry is confirmed. */
   let doubtedAt = Number.NEGATIVE_INFINITY;
 

@@ -60,6 +60,9 @@ export function createKeys({ prefix, database }: KeysOptions) {
      */
     labelPosition: `${prefix}:label-position`,
 
+    /** Hash {epoch, position}: the position up to which it has all changes of actions. It never expires. */
+    actionPosition: `${prefix}:action-position`,
+
     /**
      * Stream of packed check-ins in the field `batch`. 4 is the version of the payload format: a node never
      * takes a batch that only a newer version can read. Stream 0 has no number in its name.

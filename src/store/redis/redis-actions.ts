@@ -8,6 +8,7 @@ import type { ActionStore, HeldActions } from '../action-store.ts';
 import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import { moveArguments } from './redis-labels.ts';
 
 /** Life of an entry after its last change or confirmation, twice the time that it counts as confirmed. */
 const LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -70,6 +71,18 @@ export function createRedisActions(
     async dropActions(devices) {
       const calls = devices.map((device) => ({ key: keys.actions(device), args: [] }));
       await connection.runAll(SCRIPTS.dropLabels, calls);
+    },
+
+    async readActionPosition() {
+      const reply = await connection.run(SCRIPTS.readPosition, keys.actionPosition);
+      if (!Array.isArray(reply)) return undefined;
+      const [epoch, position] = reply.map(Number) as [number, number];
+      return { epoch, position };
+    },
+
+    async moveActionPosition(from, to) {
+      const args = moveArguments(from, to, false);
+      return (await connection.run(SCRIPTS.movePosition, keys.actionPosition, ...args)) === 1;
     },
   };
 }

@@ -15,11 +15,11 @@ import {
 } from '../../domain/fleet/labels.ts';
 import {
   type CachedLabels,
+  type ChangePosition,
   type DeviceName,
   type LabelCache,
   type LabelNote,
   type LabelNotification,
-  type LabelPosition,
   notedNotification,
   type StoredLabels,
 } from '../label-store.ts';
@@ -114,7 +114,7 @@ export function createRedisLabels(
     },
 
     async readLabelPosition() {
-      const reply = await connection.run(SCRIPTS.readLabelPosition, keys.labelPosition);
+      const reply = await connection.run(SCRIPTS.readPosition, keys.labelPosition);
       if (!Array.isArray(reply)) return undefined;
       const [epoch, position, doubtedMs] = reply.map(Number) as [number, number, number];
       if (doubtedMs >= 0) doubtedAt = Math.max(doubtedAt, performance.now() - doubtedMs);
@@ -122,9 +122,9 @@ export function createRedisLabels(
     },
 
     async moveLabelPosition(from, to, doubt) {
-      const args = [...numbersOf(from), ...numbersOf(to), doubt ? '1' : '0'];
-      const key = keys.labelPosition;
-      const isMoved = (await connection.run(SCRIPTS.moveLabelPosition, key, ...args)) === 1;
+      const args = moveArguments(from, to, doubt);
+      const isMoved =
+        (await connection.run(SCRIPTS.movePosition, keys.labelPosition, ...args)) === 1;
       if (isMoved && doubt) doubtedAt = performance.now();
       return isMoved;
     },
@@ -151,7 +151,16 @@ function callsOf(notes: readonly LabelNote[], keys: Keys): PackedCalls {
   };
 }
 
-function numbersOf(position: LabelPosition | undefined): [epoch: string, position: string] {
+/** Returns the arguments of move-label-position.lua. */
+export function moveArguments(
+  from: ChangePosition | undefined,
+  to: ChangePosition,
+  doubt: boolean,
+): readonly string[] {
+  return [...numbersOf(from), ...numbersOf(to), doubt ? '1' : '0'];
+}
+
+function numbersOf(position: ChangePosition | undefined): [epoch: string, position: string] {
   return position === undefined ? ['', ''] : [String(position.epoch), String(position.position)];
 }
 

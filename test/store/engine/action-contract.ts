@@ -68,4 +68,19 @@ export function actionRules(nodes: () => EnginesUnderTest, it: Rule): void {
     expect(await held([gone, kept])).toEqual([undefined, [stored(kept, 3).text, 0]]);
     expect(await engine.changeActions([change(gone, 3), change(gone, 0)])).toEqual([false, true]);
   });
+
+  it('the position in the changes is unknown at first, and moved from where it is', async () => {
+    const { engine, second } = nodes();
+    const start = await engine.readActionPosition();
+    const [one, two] = [
+      { epoch: 1, position: 2 ** 33 },
+      { epoch: 2, position: 3 },
+    ];
+    expect(await second.moveActionPosition(two, one)).toBe(false);
+    expect(await second.moveActionPosition(start, one)).toBe(true);
+    expect(await engine.moveActionPosition(start, two)).toBe(false);
+    expect(await engine.readActionPosition()).toEqual(one);
+    expect(await engine.moveActionPosition(one, two)).toBe(true);
+    expect(await second.readActionPosition()).toEqual(two);
+  });
 }

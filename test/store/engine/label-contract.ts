@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import {
+  type ChangePosition,
   LABEL_NOTE_KEYS_MAX,
-  type LabelPosition,
   NOTED_REVISION,
 } from '../../../src/store/label-store.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -197,7 +197,7 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     const [one, two] = [0, 10].map((more) => ({
       epoch: start?.epoch ?? 0,
       position: (start?.position ?? 2 ** 33) + 1 + more,
-    })) as [LabelPosition, LabelPosition];
+    })) as [ChangePosition, ChangePosition];
     expect(await second.moveLabelPosition(two, one, false)).toBe(false);
     expect(await engine.readLabelPosition()).toEqual(start);
     expect(await engine.moveLabelPosition(start, one, false)).toBe(true);

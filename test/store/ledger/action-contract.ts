@@ -32,9 +32,9 @@ export function describeActions({ ledger, database }: LedgerUnderTest): void {
   test('actions are of devices on record alone, and the highest revision stays', async () => {
     const tenant = await recorded('a', 'b');
     const first = [write(tenant, 'a', 2), write(tenant, 'stranger', 1), write(tenant, 'b', 1)];
-    expect(await ledger.writeActions(first, false)).toEqual([true, false, true]);
+    expect(await ledger.writeActions(first)).toEqual([true, false, true]);
     const second = [write(tenant, 'a', 1), write(tenant, 'b', 2)];
-    expect(await ledger.writeActions(second, false)).toEqual([false, true]);
+    expect(await ledger.writeActions(second)).toEqual([false, true]);
     expect(await revisions(tenant, 'b', 'stranger', 'a')).toEqual([2, null, 2]);
   });
 
@@ -42,39 +42,44 @@ export function describeActions({ ledger, database }: LedgerUnderTest): void {
     const tenant = await recorded('a');
     for (const expected of [0, 2, 4]) {
       const attempts = [1, 2].map((more) =>
-        ledger.writeActions([write(tenant, 'a', expected + more, { expected })], true),
+        ledger.writeActions([write(tenant, 'a', expected + more, { expected })]),
       );
       expect((await Promise.all(attempts)).flat().sort()).toEqual([false, true]);
-      await ledger.writeActions([write(tenant, 'a', expected + 2)], false);
+      await ledger.writeActions([write(tenant, 'a', expected + 2)]);
     }
     expect(await revisions(tenant, 'a')).toEqual([6]);
   });
 
-  test('what was written without the engine is listed until the engine has it', async () => {
+  test('every change is listed once, at its latest, in the order of the commits', async () => {
     const tenant = await recorded('a', 'b');
-    await ledger.writeActions([write(tenant, 'a', 1), write(tenant, 'b', 1)], true);
-    const unshared = async () => {
-      const all = await ledger.readUnsharedActions(10_000);
-      return all.filter(({ appId }) => appId === tenant.appId);
+    const { newest: start } = await ledger.readActionChanges(undefined, 10);
+    await ledger.writeActions([write(tenant, 'a', 1), write(tenant, 'b', 1)]);
+    await ledger.writeActions([write(tenant, 'a', 2)]);
+    const listed = async (after: number, limit: number) => {
+      const { changed } = await ledger.readActionChanges(after, limit);
+      return changed.map(({ deviceId, revision, text }) => [deviceId, revision, text]);
     };
-    const listed = await unshared();
-    expect(listed.map(({ deviceId }) => deviceId)).toEqual(['a', 'b']);
-    // Changed meanwhile: it is listed again.
-    await ledger.writeActions([write(tenant, 'b', 2)], true);
-    await ledger.noteSharedActions(listed);
-    expect((await unshared()).map(({ deviceId, revision }) => [deviceId, revision])).toEqual([
-      ['b', 2],
-    ]);
+    const [b, a] = [
+      ['b', 1, 'actions 1'],
+      ['a', 2, 'actions 2'],
+    ];
+    expect(await listed(start, 10)).toEqual([b, a]);
+    expect(await listed(start, 1)).toEqual([b]);
+    const { newest, epoch, changed } = await ledger.readActionChanges(start, 10);
+    expect(changed.at(-1)?.position).toBe(newest);
+    // What is not stored is no change.
+    expect(await ledger.writeActions([write(tenant, 'a', 1)])).toEqual([false]);
+    expect(await ledger.readActionChanges(newest, 10)).toEqual({ epoch, newest, changed: [] });
   });
 
   test('what a device did before it was erased does not come back', async () => {
     const tenant = await recorded('a');
-    await ledger.writeActions([write(tenant, 'a', 1)], false);
+    await ledger.writeActions([write(tenant, 'a', 1)]);
     const late = write(tenant, 'a', 2);
     await ledger.eraseDevice(tenant.organizationId, tenant.app, 'a', 250, PUBLISHER);
     expect(await revisions(tenant, 'a')).toEqual([null]);
     await ledger.recordAwaited([checkIn(tenant, 'a')]);
-    expect(await ledger.writeActions([late], false)).toEqual([false]);
+    expect(await ledger.writeActions([late])).toEqual([false]);
     expect(await revisions(tenant, 'a')).toEqual([undefined]);
   });
 

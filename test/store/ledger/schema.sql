@@ -468,7 +468,7 @@ CREATE TABLE public.device_actions (
     revision integer NOT NULL,
     actions text NOT NULL,
     barred integer[] DEFAULT '{}'::integer[] NOT NULL,
-    is_unshared boolean DEFAULT false NOT NULL
+    "position" bigint DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='60', autovacuum_vacuum_scale_factor='0.02');
 
@@ -1214,7 +1214,7 @@ CREATE INDEX audit_entries_of_subject ON public.audit_entries USING btree (organ
 CREATE INDEX channels_following ON public.channels USING btree (follows) WHERE (follows IS NOT NULL);
 CREATE INDEX ddi_gateway_tokens_of_app ON public.ddi_gateway_tokens USING btree (app_id, id DESC);
 CREATE INDEX ddi_secrets_of_app ON public.ddi_secrets USING btree (app_id);
-CREATE INDEX device_actions_unshared ON public.device_actions USING btree (app_id, device_id) WHERE is_unshared;
+CREATE INDEX device_actions_by_position ON public.device_actions USING btree ("position") WHERE ("position" > 0);
 CREATE INDEX devices_in_random_order ON ONLY public.devices USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_0_device_place_hashtext_idx ON public.devices_0 USING btree (public.device_place(app_id, channel), hashtext(device_id));
 CREATE INDEX devices_by_labels_position ON ONLY public.devices USING btree (labels_position) WHERE (labels_position IS NOT NULL);

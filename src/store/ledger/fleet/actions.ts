@@ -9,7 +9,8 @@ import {
   NO_SHOWN_ACTIONS,
   shownActions,
 } from '../../../domain/fleet/shown-actions.ts';
-import type { ActionWrite, RecordedActions, StoredActions } from '../../action-store.ts';
+import type { ActionWrite, RecordedActions } from '../../action-store.ts';
+import type { ActionChanges } from '../../fleet-ledger.ts';
 import type { DeviceName } from '../../label-store.ts';
 import type { Sql } from '../database/database.ts';
 
@@ -87,17 +88,16 @@ export async function readShownActions(
 /**
  * Stores actions of devices on record, those of each device at most once. Returns for each whether it was
  * stored: not if the device is not on record, if the record has this revision or a higher one, or another one
- * than is expected. `isUnshared`: the engine does not have them (`readUnsharedActions`).
+ * than is expected.
  */
 export async function writeActions(
   sql: Sql,
   writes: readonly ActionWrite[],
-  isUnshared: boolean,
 ): Promise<readonly boolean[]> {
   if (writes.length === 0) return [];
   const rows = await sql.query<{ place: number }>(
     `SELECT place FROM write_device_actions($1::text[], $2::text[], $3::integer[], $4::integer[],
-       $5::bigint[], $6::text[], $7::text[], $8::boolean)`,
+       $5::bigint[], $6::text[], $7::text[])`,
     [
       ...namesOf(writes),
       writes.map(({ revision }) => revision),
@@ -105,34 +105,54 @@ export async function writeActions(
       writes.map(({ changedAt }) => Math.trunc(changedAt)),
       writes.map(({ text }) => storableText(text)),
       writes.map(({ barred }) => `{${barred.join(',')}}`),
-      isUnshared,
     ],
   );
   const places = new Set(rows.map(({ place }) => place));
   return writes.map((_, index) => places.has(index + 1));
 }
 
-/** Reads at most `limit` devices' actions that were stored while the engine did not answer. */
-export async function readUnsharedActions(
-  sql: Sql,
-  limit: number,
-): Promise<readonly StoredActions[]> {
-  return sql.query<StoredActions>(
-    `SELECT app_id AS "appId", device_id AS "deviceId", revision, actions AS text
-     FROM device_actions WHERE is_unshared ORDER BY app_id, device_id LIMIT $1`,
-    [limit],
-  );
-}
+type ChangesRow = { readonly epoch: number; readonly newest: number; readonly changes: string };
 
-/** Notes that the engine has these actions; those that have changed since stay unshared. */
-export async function noteSharedActions(sql: Sql, shared: readonly StoredActions[]): Promise<void> {
-  await sql.query(
-    `UPDATE device_actions SET is_unshared = FALSE
-     FROM unnest($1::text[], $2::text[], $3::integer[]) AS shared (app_id, device_id, revision)
-     WHERE device_actions.app_id = shared.app_id AND device_actions.device_id = shared.device_id
-       AND device_actions.revision = shared.revision`,
-    [...namesOf(shared), shared.map(({ revision }) => revision)],
+/** Fields of one change: app id, device id, revision, position, and actions. */
+type Change = [string, string, number, number, string];
+
+/**
+ * Reads at most `limit` changes of actions after a position of the present epoch, in one consistent read;
+ * undefined reads only the newest position. Each device is listed once, with its latest change. Goes up to
+ * the settled position, as `readLabelChanges` does.
+ */
+export async function readActionChanges(
+  sql: Sql,
+  after: number | undefined,
+  limit: number,
+): Promise<ActionChanges> {
+  const [bound] = await sql.query<{ settled: number }>(
+    'SELECT settled_label_position()::float8 AS settled',
   );
+  const [row] = await sql.query<ChangesRow>(
+    `SELECT present_epoch() AS epoch,
+       coalesce((
+         SELECT max(position) FROM device_actions WHERE position > 0 AND position <= $3::bigint
+       ), 0)::float8 AS newest,
+       coalesce((
+         SELECT json_agg(json_build_array(app_id, device_id, revision, position, actions) ORDER BY position)
+         FROM (
+           SELECT app_id, device_id, revision, position, actions FROM device_actions
+           WHERE position > 0 AND position > $1::bigint AND position <= $3::bigint
+           ORDER BY position LIMIT $2::integer
+         ) AS changed
+       ), '[]')::text AS changes`,
+    [after ?? null, limit, bound?.settled ?? 0],
+  );
+  if (row === undefined) throw new Error('The ledger did not tell its changes of actions');
+  const changes = JSON.parse(row.changes) as readonly Change[];
+  return {
+    epoch: row.epoch,
+    newest: row.newest,
+    changed: changes.map(([appId, deviceId, revision, position, text]) => {
+      return { appId, deviceId, revision, position, text };
+    }),
+  };
 }
 
 /** Returns the first two arguments of a statement about devices. */

@@ -5,13 +5,14 @@
 -- come back: `times` has the millisecond of each. Answers the places, from 1, of what was stored.
 CREATE OR REPLACE FUNCTION write_device_actions(
   app_ids text[], device_ids text[], revisions integer[], expected integer[], times bigint[], texts text[],
-  bars text[], unshared boolean
+  bars text[]
 ) RETURNS TABLE (place integer) LANGUAGE plpgsql VOLATILE
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 BEGIN
+  PERFORM announce_label_positions();
   RETURN QUERY
   WITH present AS MATERIALIZED (
     SELECT item.place::integer AS place, item.app_id, item.device_id, item.revision, item.before,
@@ -26,11 +27,11 @@ BEGIN
     -- Until the end of the transaction nobody deletes the device, whose actions would stay.
     FOR KEY SHARE OF devices
   ), stored AS (
-    INSERT INTO device_actions AS known (app_id, device_id, revision, actions, barred, is_unshared)
-    SELECT app_id, device_id, revision, written, barred::integer[], unshared FROM present
+    INSERT INTO device_actions AS known (app_id, device_id, revision, actions, barred, position)
+    SELECT app_id, device_id, revision, written, barred::integer[], nextval('label_positions') FROM present
     ON CONFLICT (app_id, device_id) DO UPDATE SET
       revision = excluded.revision, actions = excluded.actions, barred = excluded.barred,
-      is_unshared = known.is_unshared OR excluded.is_unshared
+      position = excluded.position
     -- The row may be newer than the one that was looked at.
     WHERE known.revision < excluded.revision AND known.revision = coalesce((
       SELECT before FROM present

@@ -1,4 +1,5 @@
--- Labels of devices: how a write is merged into what is stored, and the positions of changes.
+-- Labels of devices: how a write is merged into what is stored, and the positions of changes, which those of actions
+-- (device-actions.sql) have as well.
 
 -- A text's UTF-16 code units as far as order goes: those of two texts compare as JavaScript compares them.
 CREATE OR REPLACE FUNCTION code_unit_order(key text) RETURNS integer[]
@@ -61,7 +62,7 @@ CREATE OR REPLACE FUNCTION announce_label_positions() RETURNS void LANGUAGE sql 
   SELECT pg_advisory_xact_lock_shared((x'5ABE'::bigint << 48) | last_value) FROM label_positions
 $$;
 
--- The position up to which no change of labels is still to come: writers of several parts take positions side by
+-- The position up to which no change of labels or actions is still to come: writers of several parts take positions side by
 -- side, and commit in another order. Read before the changes, in a statement of its own. What takes a position
 -- after the first line gets a higher one; what took one before has announced it, or has committed.
 CREATE OR REPLACE FUNCTION settled_label_position() RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$

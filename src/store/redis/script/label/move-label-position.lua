@@ -1,4 +1,4 @@
--- Moves the position up to which the cache has all changes of labels, unless somebody else has moved it.
+-- Moves the position up to which Redis has all changes of labels, or of actions, unless another has moved it.
 --
 -- KEYS[1]  hash {epoch, position, doubted}; doubted is the millisecond of the server's clock before which no
 --          cached entry is confirmed

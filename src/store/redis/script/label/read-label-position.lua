@@ -1,4 +1,4 @@
--- Reads the position up to which the cache has all changes of labels.
+-- Reads the position up to which Redis has all changes of labels, or of actions.
 --
 -- KEYS[1]  hash {epoch, position, doubted}, as in move-label-position.lua
 -- Returns  {epoch, position, milliseconds since entries were put in doubt}, the last -1 when they never were;
