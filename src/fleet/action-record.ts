@@ -10,7 +10,7 @@ import { tellVersion } from '../domain/fleet/action-reports.ts';
 import { type DeviceActions, NO_ACTIONS } from '../domain/fleet/device-actions.ts';
 import { packActions, parseActions } from '../domain/fleet/packed-actions.ts';
 import { Batcher } from '../flow/batcher.ts';
-import { demandWithin } from '../flow/within-time.ts';
+import { ReplaceableLedger } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type {
   ActionChange,
@@ -43,8 +43,6 @@ export type KnownActions = {
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 /** Longest wait for the ledger before what the engine holds is used. */
 const LEDGER_WAIT_MS_MAX = 1000;
-/** Time for which a ledger that did not answer is not asked again. */
-const LEDGER_REST_MS = 1000;
 /** Maximum number of times that a change begins again because somebody else has changed the device. */
 const ATTEMPTS_MAX = 6;
 /** Age of a change that the process which made it should have stored by now. */
@@ -54,8 +52,7 @@ export class ActionRecord {
   private readonly reads: Batcher<DeviceName, KnownActions | Unavailable>;
   private readonly changes: Batcher<ActionChange, boolean>;
   private readonly writes: Batcher<ActionWrite, boolean>;
-  /** Monotonic time before which the ledger is not asked. */
-  private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
+  private readonly ledger = new ReplaceableLedger(LEDGER_WAIT_MS_MAX);
 
   constructor(private readonly dependencies: ActionRecordDependencies) {
     const { engine, ledger } = dependencies;
@@ -99,7 +96,7 @@ export class ActionRecord {
     if (!(await this.order(known, write, before))) return false;
     if (!known.isShared) return true;
     try {
-      const isStored = await this.askLedger(() => this.writes.ask(write));
+      const isStored = await this.ledger.ask(() => this.writes.ask(write));
       if (isStored)
         await this.dependencies.engine.noteStored([write]).catch(whenAway(() => undefined));
       // The record has a later change, or no such device: it is read again, and counts.
@@ -168,7 +165,7 @@ export class ActionRecord {
   ): Promise<boolean> {
     return isShared
       ? this.changes.ask({ ...write, expected, unstoredSince: write.changedAt })
-      : this.askLedger(() => this.writes.ask({ ...write, expected }));
+      : this.ledger.ask(() => this.writes.ask({ ...write, expected }));
   }
 
   private async readMany(
@@ -211,7 +208,7 @@ export class ActionRecord {
   ): Promise<readonly RecordedActions[] | Unavailable> {
     const { ledger, engine } = this.dependencies;
     try {
-      const read = await this.askLedger(() => ledger.readActions(devices));
+      const read = await this.ledger.ask(() => ledger.readActions(devices));
       const stored = read
         .filter(({ isRecorded }) => isRecorded)
         .map(({ actions, ...device }) => ({ ...device, ...(actions ?? NONE) }));
@@ -222,19 +219,6 @@ export class ActionRecord {
       return read;
     } catch (error) {
       if (error instanceof Unavailable) return error;
-      throw error;
-    }
-  }
-
-  private async askLedger<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    if (performance.now() < this.ledgerRestsUntil) {
-      throw new Unavailable('ledger', 'it has just not answered');
-    }
-    const late = () => new Unavailable('ledger', 'it does not answer in time');
-    try {
-      return await demandWithin(ask(), LEDGER_WAIT_MS_MAX, late);
-    } catch (error) {
-      if (error instanceof Unavailable) this.ledgerRestsUntil = performance.now() + LEDGER_REST_MS;
       throw error;
     }
   }

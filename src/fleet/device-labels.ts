@@ -19,7 +19,7 @@ import {
   tagLabels,
 } from '../domain/fleet/labels.ts';
 import { type Asker, Batcher } from '../flow/batcher.ts';
-import { withinTime } from '../flow/within-time.ts';
+import { ReplaceableLedger } from '../flow/within-time.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
 import type { CheckKind, RecordedLabels } from '../store/fleet-ledger.ts';
@@ -53,8 +53,6 @@ type DeviceLabelsDependencies = {
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 /** Longest wait for labels from the ledger before those of the engine are used. */
 const LEDGER_WAIT_MS_MAX = 1500;
-/** Time for which a ledger that did not answer is not asked again. */
-const LEDGER_REST_MS = 1000;
 /** Number of changed devices above which the memory of all devices is cleared. */
 const FORGOTTEN_MAX = 500;
 
@@ -79,8 +77,7 @@ export class DeviceLabels {
   private followed: ChangePosition | undefined;
   /** Whether the engine answered when it was last asked; if not, announcements may have been missed. */
   private isHeard = true;
-  /** Monotonic time before which the ledger is not asked. */
-  private ledgerRestsUntil = Number.NEGATIVE_INFINITY;
+  private readonly ledger = new ReplaceableLedger(LEDGER_WAIT_MS_MAX);
 
   constructor(private readonly dependencies: DeviceLabelsDependencies) {
     this.memory = dependencies.labelMemory ?? new StoredLabelMemory();
@@ -183,7 +180,7 @@ export class DeviceLabels {
       return known;
     }
     try {
-      if (this.isLedgerResting()) throw new Unavailable('ledger', 'it has just not answered');
+      this.ledger.demandRested();
       const after = await this.writes.ask(checkIn);
       if (after === undefined) return mergeLabels(known, checkIn.labels);
       this.memory.note(checkIn, checkIn.labels, after.revision);
@@ -348,17 +345,7 @@ export class DeviceLabels {
   private async askLedger(
     devices: readonly DeviceName[],
   ): Promise<readonly RecordedLabels[] | Unavailable> {
-    if (this.isLedgerResting()) return new Unavailable('ledger', 'it has just not answered');
-    try {
-      const read = await withinTime(this.readAndFill(devices), LEDGER_WAIT_MS_MAX);
-      if (read !== undefined) return read;
-      this.restLedger();
-      return new Unavailable('ledger', 'it does not answer in time');
-    } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      this.restLedger();
-      return error;
-    }
+    return this.ledger.ask(() => this.readAndFill(devices)).catch(whenAway((error) => error));
   }
 
   private async readAndFill(devices: readonly DeviceName[]): Promise<readonly RecordedLabels[]> {
@@ -368,14 +355,6 @@ export class DeviceLabels {
     // If that fails, the next reader does it.
     await this.dependencies.engine.putLabels(entries).catch(whenAway(() => undefined));
     return read;
-  }
-
-  private restLedger(): void {
-    this.ledgerRestsUntil = performance.now() + LEDGER_REST_MS;
-  }
-
-  private isLedgerResting(): boolean {
-    return performance.now() < this.ledgerRestsUntil;
   }
 
   private async askEngine(devices: readonly DeviceName[]): Promise<readonly CachedLabels[]> {
