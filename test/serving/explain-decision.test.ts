@@ -23,15 +23,17 @@ function at(version: string, parts: Partial<SnapshotRelease> = {}): SnapshotRele
   return release(version, { artifacts, ...parts });
 }
 
-/** Explains by a query to an app with these releases on `stable`, which `beta` follows; beta has 1.9.0. */
-async function explain(query: string, ...stable: readonly SnapshotRelease[]): Promise<unknown> {
+const APP = { id: 'app-1', ref: 'acme' };
+
+/** Returns the explainer of an app with these releases on `stable`, which `beta` follows; beta has 1.9.0. */
+function explainerOf(stable: readonly SnapshotRelease[]): ExplainDecision {
   const followed = stable.map((each) => ({ ...each, followed: true }));
   const own = at('1.9.0', { status: 'deprecated' });
   const catalogs = new Map([
     ['stable', catalog(stable)],
     ['beta', catalog([own, ...followed], { channel: 'beta', follows: 'stable' })],
   ]);
-  const explainer = new ExplainDecision({
+  return new ExplainDecision({
     ledger: {
       readDevice: async (_: string, id: string) => (id === 'a' ? RECORD : fail('unknownDevice')),
     },
@@ -39,11 +41,15 @@ async function explain(query: string, ...stable: readonly SnapshotRelease[]): Pr
       findForCaller: async (_: string, channel: string) =>
         catalogs.has(channel) ? { catalog: catalogs.get(channel) } : fail('unknownChannel'),
     },
+    firstOffers: { excludedIn: () => new Set() },
     labels: { readAll: async () => [new Map(Object.entries(LABELS))] },
   } as unknown as ConstructorParameters<typeof ExplainDecision>[0]);
+}
+
+/** Explains by a query. */
+async function explain(query: string, ...stable: readonly SnapshotRelease[]): Promise<unknown> {
   const told = parseShape(explainQuery, explainInput(`app=acme&${query}`));
-  const app = { id: 'app-1', ref: 'acme' };
-  return isFailure(told) ? told : explainer.explainTold(app, toldDeviceOf(told));
+  return isFailure(told) ? told : explainerOf(stable).explainTold(APP, toldDeviceOf(told));
 }
 
 it.each<[query: string, reason: string, device?: object]>([
@@ -114,5 +120,21 @@ it('a mistaken id is none: outside every cohort (§19.10)', async () => {
   expect(await explain(query, at('1.1.0', { rolloutPct: 99 }))).toMatchObject({
     decision: { update: null, reason: 'outside-cohort' },
     candidates: [{ verdict: 'outside-cohort', bucket: null }],
+  });
+});
+
+it('of many devices each is explained once, in their order; those that are not on record say nothing', async () => {
+  const targets = targeting({ matchLabels: { ring: ['b'] } });
+  const explainer = explainerOf([at('1.2.0', { targets }), at('1.1.0')]);
+  const { platform, arch, version, channel } = RECORD;
+  const device = { platform, arch, version, channel };
+  expect(await explainer.explainAll(APP, ['nobody', 'a', 'nobody'])).toEqual({
+    decisions: [
+      { deviceId: 'nobody', device: null, offer: null, reason: null, why: null },
+      {
+        ...{ deviceId: 'a', device, offer: '1.1.0', reason: 'offered' },
+        why: expect.stringMatching(/^1\.2\.0: /),
+      },
+    ],
   });
 });
