@@ -33,7 +33,7 @@ const FILES_AT_A_TIME = 4;
 
 /** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
-  ...['service/ddi-swupdate'],
+  ...['service/ddi-swupdate', 'service/ddi-swupdate-restarts'],
   ...['store/ledger/ledger', 'service/settings', 'service/check-ins'],
   ...['service/embedded', 'service/admin-address', 'service/documents', 'service/monitoring'],
   ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],

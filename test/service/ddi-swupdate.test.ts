@@ -1,7 +1,6 @@
 // Runs SWUpdate, unmodified, against a node (docs/contract.md 34): it tells what it is, installs a signed
 // image, and is left alone; a wrong checksum fails once; what is paused is broken off while it comes in.
 
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { DdiDevice } from '../support/ddi-device.ts';
@@ -9,6 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { sharedNode, testTenant } from '../support/service-suite.ts';
 import {
+  artifactOf,
   buildImage,
   installedAt,
   makeKey,
@@ -56,11 +56,8 @@ describe.skipIf(isSkipped)(`SWUpdate${why}`, () => {
     const image = buildImage(folder, version, content, target);
     const path = `/${tenant.app}/gateway-${version}.swu`;
     files.put(path, image, options.isSlow);
-    const of = (name: string) => createHash(name).update(image).digest('hex');
-    const artifact = {
-      ...{ platform: 'linux', url: files.url + path, size: image.length },
-      ...{ sha1: options.sha1 ?? of('sha1'), sha256: of('sha256') },
-    };
+    const { sha1 } = options;
+    const artifact = { ...artifactOf(files.url + path, image), ...(sha1 && { sha1 }) };
     await tenant.release(version, { artifacts: [artifact] });
     return target;
   }

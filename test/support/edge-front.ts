@@ -65,7 +65,7 @@ export async function startEdgeFront(service: { readonly url: string }): Promise
  * Passes a request and its answer on as they are. `passed` hears both bodies and the status before the
  * answer is sent, when it is given.
  */
-function pass(
+export function pass(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   target: string,

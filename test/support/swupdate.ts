@@ -2,6 +2,7 @@
 // that a server on the loopback interface has, at whatever pace a test wants.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -41,6 +42,13 @@ export function buildImage(folder: string, version: string, content: string, pat
   return readFileSync(join(folder, `gateway-${version}.swu`));
 }
 
+/** Returns what a release has of an image at an address. */
+export function artifactOf(url: string, image: Buffer) {
+  const of = (name: string) => createHash(name).update(image).digest('hex');
+  const sums = { sha1: of('sha1'), sha256: of('sha256') };
+  return { platform: 'linux', url, size: image.length, ...sums };
+}
+
 function absolute(env: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
   const of = (name: string) => join(folder, env[name] ?? '');
   return { ...env, CERTIFICATE: of('CERTIFICATE'), KEY: of('KEY') };
@@ -53,9 +61,12 @@ const DRIP = { bytes: 200, everyMs: 100 } as const;
 export async function serveFiles() {
   const files = new Map<string, { readonly bytes: Buffer; readonly isSlow: boolean }>();
   const counts = { begun: 0, brokenOff: 0 };
-  const server = await loopbackServer((request, response) => {
-    const file = files.get(request.url ?? '');
+  const fetches = new Map<string, number>();
+  const server = await loopbackServer(({ method, url = '' }, response) => {
+    const file = files.get(url);
     if (file === undefined) return void response.writeHead(404).end();
+    // SWUpdate asks for the length first, by HEAD.
+    if (method === 'GET') fetches.set(url, (fetches.get(url) ?? 0) + 1);
     const { bytes, isSlow } = file;
     response.writeHead(200, { 'content-length': bytes.length });
     if (!isSlow) return void response.end(bytes);
@@ -71,6 +82,8 @@ export async function serveFiles() {
     },
     /** Numbers of slow downloads that were begun, and that the client broke off. */
     counts,
+    /** Returns how often a file was fetched. */
+    fetches: (path: string) => fetches.get(path) ?? 0,
     close: server.close,
   };
 }
@@ -90,6 +103,8 @@ function drip(response: ServerResponse, bytes: Buffer, onBrokenOff: () => void):
   });
 }
 
+export type Confirmation = '1' | '2' | '3';
+
 export type SwupdateOptions = {
   /** Folder of the test, with the certificate. */
   readonly folder: string;
@@ -99,15 +114,18 @@ export type SwupdateOptions = {
   readonly id: string;
   /** Attributes of its section `identify`. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** What it confirms after a restart: 2 is a success, 3 a failure. */
-  readonly confirm?: '1' | '2' | '3';
+  /** What it confirms after a restart: 1 that the test is to come, 2 a success, 3 a failure. */
+  readonly confirm?: Confirmation;
   /** Further options of its DDI client. */
   readonly more?: readonly string[];
 };
 
 export type Swupdate = { readonly output: () => string; stop(): Promise<void> };
 
-/** Starts the daemon. It has its sockets in a folder of its own, so that several run side by side. */
+/**
+ * Starts the daemon. It has its sockets in a folder of its own, so that several run side by side, but for one
+ * whose names are the machine's: an eleventh daemon or so ends at once, and is started until one is free.
+ */
 export function startSwupdate(options: SwupdateOptions): Swupdate {
   const { folder, url, app, channel, id, attributes, confirm, more = [] } = options;
   const own = join(folder, id);
@@ -126,20 +144,39 @@ export function startSwupdate(options: SwupdateOptions): Swupdate {
     ...['-v', '-f', config, '-k', join(folder, 'certificate.pem'), '-H', 'gateway:1.0'],
     ...['-p', '/bin/true', '-u', client.join(' ')],
   ];
-  const child = spawn('swupdate', args, {
-    cwd: own,
-    env: { ...process.env, TMPDIR: join(own, 'tmp') },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const env = { ...process.env, TMPDIR: join(own, 'tmp') };
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(-100_000);
+  let isStopped = false;
+  let child: ChildProcess;
+  const launch = () => {
+    if (isStopped) return;
+    text = '';
+    const begun = spawn('swupdate', args, {
+      ...{ cwd: own, env, detached: true },
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
-  }
-  return { output: () => text, stop: () => stop(child) };
+    for (const stream of [begun.stdout, begun.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        text = (text + chunk).slice(-100_000);
+      });
+    }
+    begun.on('close', () => {
+      if (text.includes(NO_FREE_NAME)) setTimeout(launch, LAUNCH_AGAIN_MS);
+    });
+    child = begun;
+  };
+  launch();
+  return {
+    output: () => text,
+    async stop() {
+      isStopped = true;
+      await stop(child);
+    },
+  };
 }
+
+const NO_FREE_NAME = 'binding notifier socket: Address already in use';
+const LAUNCH_AGAIN_MS = 500;
 
 /** Ends the daemon with the processes that it has forked. */
 async function stop(child: ChildProcess): Promise<void> {
