@@ -1,6 +1,7 @@
 // Answers of the console API. Store, routes and browser import this one description, so that a field which is
 // renamed in one of them does not compile in the others.
 
+import type { Answer } from './answer-shape.ts';
 import type { Attention } from './attention.ts';
 import type {
   Adoption,
@@ -139,6 +140,7 @@ export type ConsoleAnswers = {
   'POST releases/rehearse-plan': PlanDryRunAnswer;
   'POST releases/rehearse-serving': ServingDryRunAnswer;
   'POST releases/promote': { readonly release: Release };
+  'POST releases/retry': Answer<'RetriedAnswer'>;
   'GET releases/plan': PlanAndHealth;
   'POST releases/plan': { readonly plan: RolloutPlan };
   'PATCH releases/plan': { readonly plan: RolloutPlan };

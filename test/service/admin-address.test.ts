@@ -5,6 +5,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ADMIN_APART, adminAddress, logLines } from '../support/admin-address.ts';
 import { describeOnBackends } from '../support/backend.ts';
+import { DdiDevice } from '../support/ddi-device.ts';
+import { eventually } from '../support/eventually.ts';
 import { enableWebhook } from '../support/github.ts';
 import { metricsOf, scrape } from '../support/metrics.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
@@ -72,6 +74,30 @@ describeOnBackends('an admin address', (backend) => {
     expect(status).toBe(202);
     expect(approval?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/approvals\//);
     expect(approval?.url).not.toContain(node.url);
+  });
+
+  it('a person there lets a device that speaks DDI have a release again (§34.52)', async () => {
+    const tenant = await createTenant(console);
+    await admin(console, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
+    await tenant.setChannel({ ddi: { retries: 0 } });
+    const file = { platform: 'linux', url: 'https://dl.example.com/i.swu', size: 9 };
+    const artifacts = [{ ...file, sha1: 'a'.repeat(40) }];
+    await tenant.at(node).release('2.0.0', { artifacts });
+    const device = new DdiDevice(node, tenant.app, 'd-1', { machine: 'linux/x86_64/1.0.0' });
+    await eventually('the channel answers', async () => (await device.ask('GET')).status === 200);
+    await device.tell({});
+    await device.report((await device.poll()).deployment, 'failure');
+    expect((await device.poll()).deployment).toBeUndefined();
+    const release = { app: tenant.app, channel: 'stable', version: '2.0.0' };
+    const body = { ...release, deviceIds: [device.id] };
+    const { body: answer } = await admin(console, 'POST', 'releases/retry', body);
+    expect(answer).toEqual({ release, devices: 1 });
+    expect((await device.poll()).deployment).toBeDefined();
+    await eventually('it is on record', async () => {
+      const query = `device?app=${tenant.app}&deviceId=${device.id}`;
+      const { body: shown } = await admin(console, 'GET', query);
+      return JSON.stringify(shown?.barred) === '[]';
+    });
   });
 
   it('what the console changes is served at once, and its metrics are those of the node and its own', async () => {

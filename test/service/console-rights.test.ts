@@ -53,6 +53,7 @@ function calls(of: World): readonly (readonly [Needed, ...Call])[] {
     ...read('viewer', `decision/told${stable}&platform=linux&version=0.9.0`),
     ['viewer', 'POST', 'decisions', { app, deviceIds: ['d1'] }],
     ['publisher', 'POST', 'releases/matching', name],
+    ['publisher', 'POST', 'releases/retry', release],
     ['publisher', 'POST', 'releases/rehearse', { ...name, version: '9.0.0' }],
     ['publisher', 'POST', 'releases/rehearse-serving', { ...release, status: 'paused' }],
     ['publisher', 'POST', 'releases/rehearse-promotion', promotion],

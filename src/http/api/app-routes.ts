@@ -26,7 +26,12 @@ import {
   withPlus,
 } from '../endpoint/field.ts';
 import { making } from '../endpoint/key-operation.ts';
-import { canonicalOf, releaseNameOf, releaseQuery } from '../endpoint/release-body.ts';
+import {
+  canonicalOf,
+  releaseNameOf,
+  releaseQuery,
+  retryReleaseBody,
+} from '../endpoint/release-body.ts';
 import type { Route } from '../transport/router.ts';
 import type { ConsoleServices } from './console-services.ts';
 import { SESSION_ROUTES } from './key-routes.ts';
@@ -193,7 +198,7 @@ function releaseRoutes(routes: ConsoleRoutes, { view, notes }: ConsoleServices):
 
 /** Builds the routes that change releases and their plans, that dry-run changes, and that count devices. */
 function changeRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): readonly Route[] {
-  const { ledger, matching } = dependencies;
+  const { ledger, matching, retries } = dependencies;
   return [
     ...SESSION_ROUTES.map((each) => routes.onChange(each, dependencies)),
     routes.on('POST releases/matching', 'publisher of app', { input: matchingBody })(
@@ -201,6 +206,10 @@ function changeRoutes(routes: ConsoleRoutes, dependencies: ConsoleServices): rea
         const found = await ledger.readChannel(app, channel);
         return isFailure(found) ? found : matching.count(app.id, channel, targets);
       },
+    ),
+    routes.on('POST releases/retry', 'publisher of app', { input: retryReleaseBody })(
+      (who, { deviceIds, reason, ...named }) =>
+        retries.retry(who, releaseNameOf(named), deviceIds, reason),
     ),
   ];
 }

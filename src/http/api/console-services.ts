@@ -12,6 +12,7 @@ import type { PurgeDevices, ViewFleet } from '../../fleet/fleet-views.ts';
 import type { Destinations } from '../../notify/destinations.ts';
 import type { Recipients } from '../../notify/recipients.ts';
 import type { Administer, ViewConsole } from '../../publishing/administer.ts';
+import type { ReleaseRetries } from '../../publishing/release-retries.ts';
 import type { ResealSecrets, Webhooks } from '../../publishing/webhooks.ts';
 import type { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
@@ -38,6 +39,7 @@ export type ConsoleServices = ChangeServices & {
   readonly purge: PurgeDevices;
   readonly explainer: ExplainDecision;
   readonly matching: MatchCounter;
+  readonly retries: ReleaseRetries;
   readonly notes: Pick<NotesRenderer, 'html'>;
   readonly webhooks: Webhooks;
   readonly destinations: Destinations;

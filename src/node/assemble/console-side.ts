@@ -37,6 +37,7 @@ import { Administer, ViewConsole } from '../../publishing/administer.ts';
 import { Approvals } from '../../publishing/approvals.ts';
 import { Changes, type ChangesDependencies } from '../../publishing/changes.ts';
 import type { PropagateChange } from '../../publishing/propagate-change.ts';
+import type { ReleaseRetries } from '../../publishing/release-retries.ts';
 import { ResealSecrets, type Webhooks } from '../../publishing/webhooks.ts';
 import { MatchCounter } from '../../serving/dry-run-effect.ts';
 import type { ExplainDecision } from '../../serving/explain-decision.ts';
@@ -67,6 +68,7 @@ type ConsoleOptions = {
   readonly propagate: PropagateChange;
   readonly changes: Changes;
   readonly approvals: Approvals;
+  readonly retries: ReleaseRetries;
   readonly explainer: ExplainDecision;
   readonly standings: StandingReader;
   readonly notes: NotesRenderer;
@@ -98,6 +100,7 @@ export function assembleConsole({
   propagate,
   changes,
   approvals,
+  retries,
   explainer,
   standings,
   notes,
@@ -126,7 +129,7 @@ export function assembleConsole({
       edgeTokens: new EdgeTokens(ledger, secrets.signer),
       resealing: new ResealSecrets({ ledger, box: secrets.box }),
       ledger,
-      ...{ changes, approvals },
+      ...{ changes, approvals, retries },
       matching: new MatchCounter(ledger),
       notes,
       freshnessSeconds: config.deviceFreshnessSeconds,

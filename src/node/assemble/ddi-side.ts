@@ -22,11 +22,14 @@ type DdiOptions = Pick<DeviceSide, 'catalogs' | 'check' | 'gate'> & {
   readonly credentials: Parameters<typeof ddiRoutes>[0]['credentials'];
 };
 
-/** Assembles the routes, and the writing of what they change; starts nothing. */
-export function assembleDdi(options: DdiOptions) {
-  const { config, log, metrics, stores, fleet, catalogs, check, gate, credentials } = options;
+type ActionOptions = Pick<DdiOptions, 'log' | 'metrics'> & {
+  readonly stores: Pick<Stores, 'ledger' | 'engine'>;
+  readonly clock: Fleet['clock'];
+};
+
+/** Assembles the actions of devices, and the writing of what changes in this process; starts nothing. */
+export function assembleActions({ stores, log, metrics, clock }: ActionOptions) {
   const { ledger, engine } = stores;
-  const { labels, checkIns, clock } = fleet;
   const unstored = new UnstoredActions({ ledger, engine, metrics, log });
   metrics.gauge(
     'sluice_ddi_actions_held',
@@ -34,9 +37,16 @@ export function assembleDdi(options: DdiOptions) {
     () => unstored.size,
   );
   const now = () => clock.now();
-  const actions = new ActionRecord({ ledger, engine, unstored, now, metrics });
+  return { unstored, actions: new ActionRecord({ ledger, engine, unstored, now, metrics }) };
+}
+
+/** Assembles the routes, and the writing of what they change; starts nothing. */
+export function assembleDdi(options: DdiOptions) {
+  const { config, log, metrics, stores, fleet, catalogs, check, gate, credentials } = options;
+  const { labels, checkIns, clock } = fleet;
+  const { unstored, actions } = assembleActions({ stores, log, metrics, clock });
   const shared = { queries: new DdiQueries(), actions, labels, clock, metrics };
-  const admission = assembleAdmission(config, ledger, log);
+  const admission = assembleAdmission(config, stores.ledger, log);
   return {
     unstored,
     actions,

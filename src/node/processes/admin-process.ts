@@ -22,6 +22,7 @@ import {
   propagateInNode,
   type TellNode,
 } from '../../publishing/propagate-change.ts';
+import { ReleaseRetries } from '../../publishing/release-retries.ts';
 import { Webhooks } from '../../publishing/webhooks.ts';
 import { EffectMeter } from '../../serving/dry-run-effect.ts';
 import { ExplainDecision } from '../../serving/explain-decision.ts';
@@ -30,6 +31,7 @@ import { StandingReader } from '../../serving/read-standings.ts';
 import { type Config, reachableHost } from '../../settings/settings.ts';
 import { createMemoryEngine } from '../../store/memory/memory-engine.ts';
 import { assembleChanges, assembleConsole, assembleReference } from '../assemble/console-side.ts';
+import { assembleActions } from '../assemble/ddi-side.ts';
 import { assembleConnectionLimit, requestWatcher } from '../assemble/observe-requests.ts';
 import { Secrets } from '../assemble/secrets.ts';
 import { assembleAdmission, assembleCatalogs } from '../assemble/shared-parts.ts';
@@ -75,7 +77,7 @@ export async function composeAdmin(
   const clockWatch = new ClockWatch({ clock, metrics: options.metrics, log, isTelling: false });
   await clockWatch.start();
   const parts = assembleAdmin(config, log, options, { ...stores, secrets, clock });
-  const { refresher, knownPoll, live, notes, traffic, router } = parts;
+  const { refresher, knownPoll, live, notes, traffic, router, unstored } = parts;
   refresher.start(stores.engine);
   knownPoll.start(stores.engine);
   const server = await fromSetting('ADMIN_LISTEN', () =>
@@ -90,6 +92,7 @@ export async function composeAdmin(
     }),
   );
   live.start();
+  unstored.start();
   return {
     reload: reloadable(log, [secrets, stores]),
     async stop() {
@@ -98,7 +101,7 @@ export async function composeAdmin(
       server.close();
       live.stop();
       clockWatch.stop();
-      await Promise.all([refresher.stop(), knownPoll.stop()]);
+      await Promise.all([refresher.stop(), knownPoll.stop(), unstored.stop()]);
       await notes.stop();
       await stores.engine.close();
       await stores.ledger.close();
@@ -124,6 +127,11 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
     createPropagateChange(catalogs, engine, metrics, rareLog, () => clock.now()),
     tellNode,
   );
+  const { unstored, actions } = assembleActions({ stores, log, metrics, clock });
+  const changing = assembleChanges({
+    ...{ config, ledger, catalogs, propagate },
+    ...{ effects: new EffectMeter(ledger), address: () => address },
+  });
   const traffic = new Traffic(log, metrics, requestWatcher(config, log));
   const routes = [
     ...healthRoutes(readiness),
@@ -136,12 +144,11 @@ function assembleAdmin(config: Config, log: Log, options: AdminOptions, stores: 
       log: rareLog,
       address: () => address,
       webhooks: new Webhooks({ ledger, box: secrets.box, address: () => address, log: rareLog }),
-      ...assembleChanges({
-        ...{ config, ledger, catalogs, propagate },
-        ...{ effects: new EffectMeter(ledger), address: () => address },
-      }),
+      ...changing,
+      retries: new ReleaseRetries({ ledger, changes: changing.changes, actions }),
       propagate,
     }),
   ];
-  return { refresher, knownPoll, live, notes, traffic, router: createRouter(routes, traffic) };
+  const router = createRouter(routes, traffic);
+  return { refresher, knownPoll, live, notes, traffic, router, unstored };
 }

@@ -209,7 +209,7 @@ function assembleHandlers(
           address,
           propagate,
           ...changing,
-          notes,
+          ...{ retries, notes },
         },
         ...{ secrets, explainer, standings, readMetrics, log: rareLog },
       });
