@@ -3,6 +3,7 @@
 
 import type { ShownActions } from '../contract/console-fleet.ts';
 import { wordFor } from '../contract/text.ts';
+import { countWords } from './name.ts';
 
 type ShownAction = NonNullable<ShownActions['action']>;
 type ShownBar = ShownActions['barred'][number];
@@ -28,4 +29,10 @@ export function barText({ result, until }: ShownBar): string {
   return until === null
     ? 'It failed to install this, and does not get it again.'
     : 'It failed to install this, and gets it again';
+}
+
+/** Returns how many bars from a release have ended. */
+export function retriedText(bars: number, version: string): string {
+  if (bars === 0) return `No device was barred from ${version}.`;
+  return `${countWords(bars, 'device')} can have ${version} again.`;
 }

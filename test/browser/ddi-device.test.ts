@@ -1,5 +1,5 @@
-// The page of a device that speaks DDI in the browser (docs/contract.md 34.50 and 34.51): its action, the
-// release that it does not get again, and why it gets nothing.
+// Devices that speak DDI in the browser (docs/contract.md 34.50 to 34.52): the action of one, the release
+// that it does not get again, why it gets nothing, and how a person lets it, or all of them, try again.
 
 import { expect, it } from 'vitest';
 import { faultsOn } from '../support/accessibility-faults.ts';
@@ -17,8 +17,8 @@ const FILE = {
 };
 
 describeOwnerTab('a device that speaks DDI at the console', (opened, node) => {
-  it('shows why it failed, that it does not try again, and who can change that', async () => {
-    const { at, page, tenant, open } = opened();
+  it('shows why it failed and that it does not try again, until a person lets it', async () => {
+    const { at, page, tenant, open, soon } = opened();
     await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
     await tenant.setChannel({ ddi: { retries: 0 } });
     const device = new DdiDevice(node, tenant.app, `d-${randomId()}`, {
@@ -28,10 +28,12 @@ describeOwnerTab('a device that speaks DDI at the console', (opened, node) => {
     await device.tell({});
     await tenant.release('2.0.0', { artifacts: [FILE] });
     let deployment: string | undefined;
-    await eventually('it is offered the release', async () => {
-      deployment = (await device.poll()).deployment;
-      return deployment !== undefined;
-    });
+    const untilOffered = () =>
+      eventually('it is offered the release', async () => {
+        deployment = (await device.poll()).deployment;
+        return deployment !== undefined;
+      });
+    await untilOffered();
     await device.report(deployment, 'failure', 'closed', [HOSTILE]);
     await open(`/devices/${device.id}`);
     const installation = at.region('Installation');
@@ -40,5 +42,20 @@ describeOwnerTab('a device that speaks DDI at the console', (opened, node) => {
     await installation.reads('It failed to install this, and does not get it again.');
     await at.region('What it would get now').reads('Not again');
     expect(await faultsOn(page)).toEqual([]);
+
+    const [one, all] = ['Let this device try again', 'Let devices try again'];
+    await (await at.opens(`${one}… 2.0.0`, one)).press(one);
+    await at.dialog(one).reads('1 device can have 2.0.0 again.');
+    await at.dialog(one).send('Done');
+    await soon(at.button(`${one}… 2.0.0`), 'detached');
+    await untilOffered();
+    await device.report(deployment, 'failure');
+
+    await open('/stable/2.0.0');
+    await at.chooseMore(all);
+    await at.dialog(all).press(all);
+    await at.dialog(all).reads('1 device can have 2.0.0 again.');
+    await at.dialog(all).send('Done');
+    await untilOffered();
   });
 });

@@ -23,7 +23,7 @@ import type { ReleaseStanding, StandingState } from '../../src/contract/standing
 
 const FRESH: ActionState = {
   ...{ status: 'published', offered: false, hold: null, state: 'serving' },
-  ...{ isUnhealthy: false, isArchived: false, hasOther: true },
+  ...{ isUnhealthy: false, isArchived: false, hasOther: true, hasDdi: false },
 };
 const PAUSED = { status: 'paused', state: 'paused' } as const;
 const GUARDED = { status: 'paused', state: 'stopped by its guard' } as const;
@@ -36,6 +36,16 @@ describe('the actions on a release', () => {
     ['that devices were offered', { offered: true }, 'pause rollback next promote deprecate'],
     ['of the only channel', { hasOther: false }, 'pause rollback next deprecate withdraw'],
     ['of an archived app', { isArchived: true }, 'pause rollback deprecate withdraw'],
+    [
+      'of a channel that answers DDI (§34.52)',
+      { hasDdi: true },
+      'pause rollback next promote retry deprecate withdraw',
+    ],
+    [
+      'paused, of a channel that answers DDI',
+      { ...PAUSED, hasDdi: true },
+      'resume rollback next promote deprecate withdraw',
+    ],
     ['paused', PAUSED, 'resume rollback next promote deprecate withdraw'],
     ['stopped by its guard', GUARDED, 'rollback resume next promote deprecate withdraw'],
     [

@@ -1,12 +1,16 @@
 // Card of a device that speaks DDI: what it is to install, how the last installation ended, and which
 // releases it does not get again.
 
-import type { ShownActions } from '../../contract/console-fleet.ts';
+import type { ShownActions, ShownDevice } from '../../contract/console-fleet.ts';
 import { actionText, barText } from '../../words/action-words.ts';
+import { useDialog } from '../form/dialog.tsx';
+import { SmallButton } from '../form/small-button.tsx';
 import { consolePath } from '../format/console-path.ts';
 import { Badge, type Tone } from '../part/badge.tsx';
 import { Card } from '../part/card.tsx';
 import { Time } from '../part/time.tsx';
+import { useMay } from '../session/use-session.ts';
+import { RetryDialog } from './retry-dialog.tsx';
 
 type ShownAction = NonNullable<ShownActions['action']>;
 
@@ -20,15 +24,23 @@ const TONES: Readonly<Record<ShownAction['state'], Tone>> = {
 };
 
 /** Card with the action of a device and its bars; nothing for a device without both. */
-export function ActionCard(props: { app: string; channel: string; actions: ShownActions }) {
-  const { app, channel, actions } = props;
-  const { action, barred } = actions;
+export function ActionCard(props: {
+  app: string;
+  device: ShownDevice;
+  onChange: () => Promise<void>;
+}) {
+  const { app, device, onChange } = props;
+  const { action, barred, channel, deviceId } = device;
+  const maySteer = useMay('publisher');
+  const [dialog, open] = useDialog(onChange);
   if (action === null && barred.length === 0) return null;
   const link = (version: string) => (
     <a class="code" href={consolePath.release(app, channel, version)}>
       {version}
     </a>
   );
+  const ask = (version: string) =>
+    open((end) => <RetryDialog {...end} name={{ app, channel, version }} deviceId={deviceId} />);
   return (
     <Card title="Installation">
       {action !== null && (
@@ -56,15 +68,18 @@ export function ActionCard(props: { app: string; channel: string; actions: Shown
                     {' '}
                     <Time at={bar.until} isZoned />.
                   </>
+                )}{' '}
+                {maySteer && (
+                  <SmallButton of={bar.version} onClick={() => ask(bar.version)}>
+                    Let this device try again…
+                  </SmallButton>
                 )}
               </li>
             ))}
           </ul>
-          <p class="hint">
-            <span class="code">sluice release retry</span> lets devices have a release again.
-          </p>
         </>
       )}
+      {dialog}
     </Card>
   );
 }

@@ -47,7 +47,7 @@ export function DevicePage({ app, deviceId }: { app: AppOverview; deviceId: stri
             </div>
             <div>
               <FactsCard app={app.ref} device={found} />
-              <ActionCard app={app.ref} channel={found.channel} actions={found} />
+              <ActionCard app={app.ref} device={found} onChange={device.reload} />
               <HistoryCard app={app.ref} device={found} />
             </div>
           </div>

@@ -11,6 +11,7 @@ export type ReleaseAction =
   | 'withdraw'
   | 'rollback'
   | 'deprecate'
+  | 'retry'
   | 'next';
 
 /** State of a release on which its actions depend. */
@@ -25,11 +26,13 @@ export type ActionState = {
   readonly isArchived: boolean;
   /** Whether its app has another channel. */
   readonly hasOther: boolean;
+  /** Whether its channel answers devices that speak DDI. */
+  readonly hasDdi: boolean;
 };
 
 /** Returns the possible actions, the most likely first. */
 export function releaseActions(of: ActionState): readonly ReleaseAction[] {
-  const { status, offered, isArchived, hasOther } = of;
+  const { status, offered, isArchived, hasOther, hasDdi } = of;
   const wayOut: readonly ReleaseAction[] = status === 'rolled_back' ? [] : ['rollback'];
   const onOff: readonly ReleaseAction[] =
     status === 'published' ? ['pause'] : status === 'rolled_back' ? [] : ['resume'];
@@ -39,6 +42,7 @@ export function releaseActions(of: ActionState): readonly ReleaseAction[] {
     ...(isStopped ? [...wayOut, ...onOff] : [...onOff, ...wayOut]),
     ...(isArchived ? [] : (['next'] as const)),
     ...(mayPromote && hasOther ? (['promote'] as const) : []),
+    ...(status === 'published' && hasDdi ? (['retry'] as const) : []),
     ...(status === 'published' || status === 'paused' ? (['deprecate'] as const) : []),
     ...(offered || status === 'rolled_back' ? [] : (['withdraw'] as const)),
   ];
@@ -66,6 +70,7 @@ const LABELS: Readonly<Record<ReleaseAction, string>> = {
   withdraw: 'Withdraw…',
   rollback: 'Roll back…',
   deprecate: 'Deprecate…',
+  retry: 'Let devices try again…',
   next: 'Publish next…',
 };
 

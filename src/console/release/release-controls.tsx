@@ -4,9 +4,10 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { AppOverview, RenderedReleaseDetail } from '../../contract/console.ts';
 import { call, type ReleaseName } from '../api/call.ts';
+import { RetryDialog } from '../fleet/retry-dialog.tsx';
 import { ConfirmDialog } from '../form/dialog.tsx';
 import { ReasonField } from '../form/field.tsx';
-import { consolePath } from '../format/console-path.ts';
+import { consolePath, queryText } from '../format/console-path.ts';
 import {
   type ActionState,
   actionLabel,
@@ -14,6 +15,7 @@ import {
   type ReleaseAction,
   releaseActions,
 } from '../format/release-actions.ts';
+import { useLoad } from '../hook/use-load.ts';
 import { Menu } from '../part/menu.tsx';
 import { ServingDialog } from '../rollout/serving-dialog.tsx';
 import { useMay } from '../session/use-session.ts';
@@ -30,11 +32,11 @@ type Props = {
 };
 
 /** Returns the state on which the actions depend. */
-function stateOf({ app, details, isUnhealthy }: Props): ActionState {
+function stateOf({ app, details, isUnhealthy }: Props, hasDdi: boolean): ActionState {
   const { status, offered, hold } = details.release;
   const { state } = details.standing;
   const [isArchived, hasOther] = [app.archivedAt !== null, app.channels.length > 1];
-  return { status, offered, hold, state, isUnhealthy, isArchived, hasOther };
+  return { status, offered, hold, state, isUnhealthy, isArchived, hasOther, hasDdi };
 }
 
 const SHOWN = 2;
@@ -47,7 +49,9 @@ export function ReleaseControls(props: Props) {
   const { status } = props.details.release;
   const maySteer = useMay('publisher');
   const [asking, setAsking] = useState<ReleaseAction>();
-  const state = stateOf(props);
+  const { app, channel } = props.name;
+  const { data } = useLoad(maySteer ? `channel${queryText({ app, channel })}` : null);
+  const state = stateOf(props, data?.ddi != null);
   const questions = releaseActions(state);
   // A dialog stays open if the right ends meanwhile; the service then refuses the request.
   if ((!maySteer || questions.length === 0) && asking === undefined) return null;
@@ -105,6 +109,8 @@ function Answer({
       return <PromoteDialog name={name} others={others} onClose={onClose} />;
     case 'withdraw':
       return <WithdrawDialog name={name} onClose={onClose} />;
+    case 'retry':
+      return <RetryDialog name={name} onDone={onDone} onClose={onClose} />;
     case 'pause':
       return (
         <ServingDialog {...common} change={{ status: 'paused' }} verb={`Pause ${version}`}>
