@@ -50,8 +50,12 @@ export type FaultDependencies = {
 export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFault[] {
   const { world, random, judge, publisher, foreignRedis, receivers, onLoss } = dependencies;
   const { redis, redisWay } = world;
-  const during = async (struck: Struck, work: () => Promise<void>): Promise<void> => {
-    const end = judge.begin(struck);
+  const during = async (
+    struck: Struck,
+    work: () => Promise<void>,
+    losesSince?: Moment,
+  ): Promise<void> => {
+    const end = judge.begin(struck, losesSince);
     try {
       await work();
     } finally {
@@ -91,7 +95,7 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
       // What is in flight when the ledger goes back could be on either side of it, so nothing is.
       await publisher.hold();
       const from = performance.now();
-      await during('ledger', goBack);
+      await during('ledger', goBack, since);
       await onLoss({ since, span: { from, to: performance.now() } });
       publisher.resume();
     };

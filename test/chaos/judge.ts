@@ -1,19 +1,34 @@
 // Keeps the answers of a chaos run, and which faults there were when, and has each answer judged.
 
+import type { DdiChange } from './ddi-oracle.ts';
 import type { Moment, Span } from './fact.ts';
-import { type ModelChannel, oldestState, type Told } from './oracle.ts';
+import { BEHIND_MS_MAX, type ModelChannel, oldestState, type Told } from './oracle.ts';
 
 /** What a fault keeps from working: a node by its name, or one of the stores. */
 export type Struck = 'ledger' | 'engine' | { readonly node: string };
 
-type FaultSpan = { readonly struck: Struck; readonly from: Moment; to: Moment };
-type Unjudged = Omit<Told, 'version'>;
+type FaultSpan = {
+  readonly struck: Struck;
+  readonly from: Moment;
+  to: Moment;
+  /** Moment since which the ledger loses what it was told; Infinity if it loses nothing. */
+  readonly losesSince: Moment;
+};
+export type Unjudged = Omit<Told, 'version'>;
+
+/** How a request may be refused: with which statuses, and by which faults. */
+export type Refusable = { readonly statuses: readonly number[]; readonly by: 'any' | 'node' };
+const UNAVAILABLE: Refusable = { statuses: [503], by: 'any' };
 
 const FINDINGS_MAX = 100;
 const OF_A_KIND_MAX = 2;
 
 export class Judge {
-  readonly counts = { offered: 0, nothing: 0, unavailable: 0, unreachable: 0 };
+  readonly counts = {
+    ...{ offered: 0, nothing: 0, unavailable: 0, unreachable: 0 },
+    /** Answers to devices that speak DDI, and the closings of actions among them. */
+    ...{ ddi: 0, closed: 0 },
+  };
   /** What was wrong, in words; only the first are kept. */
   readonly findings: string[] = [];
   wrongCount = 0;
@@ -24,8 +39,8 @@ export class Judge {
   constructor(private readonly upstreamOf: ReadonlyMap<string, string>) {}
 
   /** Notes that a fault begins; the function that is returned ends it. */
-  begin(struck: Struck): () => void {
-    const fault = { struck, from: performance.now(), to: Number.POSITIVE_INFINITY };
+  begin(struck: Struck, losesSince = Number.POSITIVE_INFINITY): () => void {
+    const fault = { struck, from: performance.now(), to: Number.POSITIVE_INFINITY, losesSince };
     this.faults.push(fault);
     return () => {
       fault.to = performance.now();
@@ -47,10 +62,11 @@ export class Judge {
     if (release !== undefined) release.offeredAt = Math.min(release.offeredAt, answered);
   }
 
-  /** Judges an answer that is neither an offer nor "nothing": only 503 is right, and only around a fault. */
-  refused(told: Unjudged, status: number, text: string): void {
+  /** Judges an answer that refuses: it is right only around a fault, and with a status that may be. */
+  refused(told: Unjudged, status: number, text: string, { statuses, by } = UNAVAILABLE): void {
     this.counts.unavailable += 1;
-    if (status === 503 && this.isDisturbed(told)) return;
+    const isDisturbed = by === 'node' ? this.isStruck(told) : this.isDisturbed(told);
+    if (statuses.includes(status) && isDisturbed) return;
     this.wrong(told, `${status} ${text}`);
   }
 
@@ -70,6 +86,46 @@ export class Judge {
     if (known < OF_A_KIND_MAX && this.findings.length < FINDINGS_MAX) this.findings.push(finding);
   }
 
+  /** Returns the span of states that an answer may be given by. */
+  spanOf({ node, asked, answered }: Unjudged): Span {
+    return { from: oldestState(asked, this.deafSpans(node)), to: answered };
+  }
+
+  /** Judges an answer to a device that speaks DDI; `fault` says what is wrong with it. */
+  toldDdi(told: Unjudged, fault: string | undefined): void {
+    this.counts.ddi += 1;
+    if (fault !== undefined) this.wrong(told, fault);
+  }
+
+  /**
+   * Returns whether the stores surely have a change of a device that speaks DDI: the ledger does, or the
+   * engine has not been struck since.
+   */
+  isKept(change: DdiChange): boolean {
+    const { asked, answered } = change;
+    if (answered === Number.POSITIVE_INFINITY) return false;
+    const isLost = this.faults.some(({ losesSince, to }) => asked <= to && answered >= losesSince);
+    if (isLost) return false;
+    const until = this.recordedUntil(change);
+    return !this.faults.some(({ struck, from, to }) => {
+      return struck === 'engine' && from <= until && to >= asked;
+    });
+  }
+
+  /** Returns the moment until which the engine alone may have a change. */
+  private recordedUntil({ asked, answered, isClosing }: DdiChange): Moment {
+    const others = this.faults.filter(({ struck }) => struck !== 'engine');
+    const isLedgerAway = others.some(({ struck, from, to }) => {
+      return struck === 'ledger' && from <= answered && to >= asked - BEHIND_MS_MAX;
+    });
+    if (isClosing && !isLedgerAway) return Number.NEGATIVE_INFINITY;
+    let until = answered + BEHIND_MS_MAX;
+    for (const { from, to } of others) {
+      if (from <= until && to >= answered) until = Math.max(until, to + BEHIND_MS_MAX);
+    }
+    return until;
+  }
+
   private wrong({ node, device, asked, answered }: Unjudged, why: string): void {
     const seconds = (moment: Moment) =>
       moment === Number.POSITIVE_INFINITY ? 'now' : `${((moment - asked) / 1000).toFixed(1)} s`;
@@ -85,6 +141,12 @@ export class Judge {
   private isDisturbed({ asked, answered }: Unjudged): boolean {
     const from = oldestState(asked, []);
     return this.faults.some((fault) => fault.from <= answered && fault.to >= from);
+  }
+
+  /** Returns whether the node itself was struck around a request. */
+  private isStruck({ node, asked, answered }: Unjudged): boolean {
+    const earliest = oldestState(asked, []);
+    return this.ownSpans(node).some(({ from, to }) => from <= answered && to >= earliest);
   }
 
   /** Lists the spans in which a node was struck, or the one that it follows. */

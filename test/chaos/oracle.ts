@@ -35,7 +35,7 @@ export type Told = {
  * Longest time that a node may be behind under one fault; the contract allows 5 s, the rest is the tester's
  * own delay.
  */
-const BEHIND_MS_MAX = 6000;
+export const BEHIND_MS_MAX = 6000;
 
 /** Channel as its publishers and devices know it. */
 export class ModelChannel {
@@ -74,7 +74,8 @@ export class ModelChannel {
     return `${release.version} is for the ring ${release.ring}, which the device never was in`;
   }
 
-  private mustBeOffered(release: ModelRelease, device: string, span: Span): boolean {
+  /** Returns whether every state of the span offers the release to the device, if none above it does. */
+  mustBeOffered(release: ModelRelease, device: string, span: Span): boolean {
     const { status, isForAll, ring } = release;
     if (!status.isSurely('published', span) || !isForAll.isSurely(true, span)) return false;
     if (ring === undefined) return true;
@@ -101,7 +102,8 @@ export function oldestState(asked: Moment, deafSpans: readonly Span[]): Moment {
   return oldest;
 }
 
-function isHigher(version: string, than: string | undefined): boolean {
+/** Returns whether a version is higher than another one, or than none. */
+export function isHigher(version: string, than: string | undefined): boolean {
   if (than === undefined) return true;
   const [a, b] = [parseVersion(version), parseVersion(than)];
   if (a === undefined || b === undefined) throw new Error(`not a version: ${version} or ${than}`);

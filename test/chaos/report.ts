@@ -41,15 +41,17 @@ export class ChaosReport {
       return `| ${[name, sorted.length, seconds(median), seconds(longest), wrong].join(' | ')} |`;
     });
     const { acknowledged, failed } = this.publisher.counts;
-    const answers = counts.offered + counts.nothing + counts.unavailable + counts.unreachable;
+    const answers =
+      counts.offered + counts.nothing + counts.ddi + counts.unavailable + counts.unreachable;
     return [
       '',
       '| fault | times | right after (median) | right after (longest) | wrong |',
       '|---|---|---|---|---|',
       ...lines,
       '',
-      `Seed ${this.seed}: ${answers} checks, of them ${counts.offered} offers, ` +
-        `${counts.nothing} without an update, ${counts.unavailable} unavailable, ` +
+      `Seed ${this.seed}: ${answers} requests, of them ${counts.offered} checks with an offer, ` +
+        `${counts.nothing} without an update, ${counts.ddi} by DDI (${counts.closed} closings), ` +
+        `${counts.unavailable} unavailable, ` +
         `${counts.unreachable} without an answer (node dead or frozen).`,
       `${acknowledged} writes acknowledged, ${failed} failed, ` +
         `${this.lostCount} taken by fail-overs and restores.`,

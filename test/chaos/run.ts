@@ -1,12 +1,16 @@
 // Chaos run: two nodes and an edge on real stores, faults that a seed chooses, one after another and in
-// pairs, and a judge for every answer. Fails when an answer was wrong, when an acknowledged write was lost
-// that no fail-over took, or when a node was not right in time after a fault.
+// pairs, and a judge for every answer to update checks and to devices that speak DDI. Fails when an answer
+// was wrong, when an acknowledged write was lost that no fail-over took, or when a node was not right in time
+// after a fault.
 //
 //     npm run chaos -- --seed 1 --minutes 10
 
 import { parseArgs } from 'node:util';
-import { sleep } from '../support/eventually.ts';
-import { createTenant } from '../support/tenant.ts';
+import { DdiDevice } from '../support/ddi-device.ts';
+import { eventually, sleep } from '../support/eventually.ts';
+import { admin, createTenant, type Tenant } from '../support/tenant.ts';
+import { RETRY_AFTER_MINUTES, ReleaseNumbers } from './ddi-oracle.ts';
+import { playDdiDevices } from './ddi-traffic.ts';
 import { startForeignRedis } from './elsewhere.ts';
 import { Fact } from './fact.ts';
 import { type ChaosFault, chaosFaults } from './faults.ts';
@@ -16,12 +20,13 @@ import { Random } from './random.ts';
 import { startReceivers } from './receivers.ts';
 import { checkOffers, reconcile } from './reconcile.ts';
 import { ChaosReport } from './report.ts';
-import { askAsDevices, askOnce, type ChaosApp, deviceIds, Publisher } from './traffic.ts';
+import { askAsDevices, askOnce, type ChaosApp, deviceIds, FILES, Publisher } from './traffic.ts';
 import { EDGE, startWorld, type World } from './world.ts';
 
 const NODES = ['node 1', 'node 2'] as const;
 const APP_COUNT = 2;
 const DEVICE_LOOPS = 6;
+const DDI_LOOPS = 2;
 const PAIR_SHARE = 0.25;
 /** Longest time after a fault until every node is right; the promise, and the time that asking them takes. */
 const RIGHT_WITHIN_MS = 5000;
@@ -78,6 +83,11 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
     ...Array.from({ length: DEVICE_LOOPS }, (_, index) => {
       return askAsDevices(answering, apps, new Random(seed + 2 + index), judge, () => isOver);
     }),
+    ...Array.from({ length: DDI_LOOPS }, (_, loop) => {
+      const app = apps[loop % apps.length] as ChaosApp;
+      const random = new Random(seed + 100 + loop);
+      return playDdiDevices({ world, app, judge, random, loop }, () => isOver);
+    }),
   ];
   try {
     while (performance.now() < end) {
@@ -105,18 +115,31 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
   return judge.wrongCount === 0;
 }
 
-async function createApp({ nodes: [{ serving }] }: World): Promise<ChaosApp> {
+async function createApp({ nodes }: World): Promise<ChaosApp> {
+  const [{ serving }] = nodes;
   const tenant = await createTenant(serving);
   const model = new ModelChannel();
   const from = performance.now();
-  const { status } = await tenant.publish('1.1.0');
+  const { status } = await tenant.publish('1.1.0', FILES);
   if (status !== 201) throw new Error(`not published: ${status}`);
   model.releases.set('1.1.0', {
     ...{ version: '1.1.0', ring: undefined, offeredAt: Number.POSITIVE_INFINITY },
     status: new Fact<ModelStatus>('published', from, performance.now()),
     isForAll: new Fact(true, from, performance.now()),
   });
-  return { tenant, model, releaseCount: 1 };
+  await answerDdi(nodes, tenant);
+  return { tenant, model, numbers: new ReleaseNumbers(), releaseCount: 1 };
+}
+
+/** Turns DDI on, and waits until every node answers it. */
+async function answerDdi(nodes: World['nodes'], tenant: Tenant): Promise<void> {
+  const [{ serving }] = nodes;
+  await admin(serving, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
+  await tenant.setChannel({ ddi: { retryAfterMinutes: RETRY_AFTER_MINUTES } });
+  for (const { name, serving } of nodes) {
+    const device = new DdiDevice(serving, tenant.app, 'first');
+    await eventually(`${name} answers DDI`, async () => (await device.ask('GET')).status === 200);
+  }
 }
 
 function chooseFaults(faults: readonly ChaosFault[], random: Random): readonly ChaosFault[] {

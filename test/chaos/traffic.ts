@@ -3,7 +3,8 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { sleep } from '../support/eventually.ts';
-import type { Answer, Tenant } from '../support/tenant.ts';
+import { type Answer, ARTIFACT, type Tenant } from '../support/tenant.ts';
+import type { ReleaseNumbers } from './ddi-oracle.ts';
 import { Fact, type Moment } from './fact.ts';
 import type { Judge } from './judge.ts';
 import type { ModelChannel, ModelRelease, ModelStatus, Told } from './oracle.ts';
@@ -15,15 +16,19 @@ const DEVICE_COUNT = 200;
 const REPORTED_COUNT = 40;
 const RINGS = ['early', 'late'] as const;
 /** Version that every device has, below every release. */
-const INSTALLED = '1.0.0';
+export const INSTALLED = '1.0.0';
 const ANSWER_MS_MAX = 10_000;
-const DEVICE_PAUSE_MS = 50;
+export const DEVICE_PAUSE_MS = 50;
 const PUBLISHER_PAUSE_MS = 500;
+
+/** Files of every release, which devices that speak DDI can install as well. */
+export const FILES = { artifacts: [{ ...ARTIFACT, size: 9, sha1: 'a'.repeat(40) }] };
 
 /** App whose channel is served in the run, with what its publishers know of it. */
 export type ChaosApp = {
   readonly tenant: Tenant;
   readonly model: ModelChannel;
+  readonly numbers: ReleaseNumbers;
   /** Number of the newest release. */
   releaseCount: number;
 };
@@ -136,7 +141,7 @@ const publishNext: Write = async (node, app, random) => {
     offeredAt: Number.POSITIVE_INFINITY,
   });
   const targets = ring === undefined ? {} : { targets: { matchLabels: { ring: [ring] } } };
-  const more = { rollout: isForAll ? 100 : 50, ...targets };
+  const more = { ...FILES, rollout: isForAll ? 100 : 50, ...targets };
   return isDone(app.tenant.at(node.serving).publish(version, more), 201, acknowledge);
 };
 
@@ -200,7 +205,7 @@ async function isDone(
 }
 
 /** Resolves with undefined when there is no answer: the node is dead, frozen or takes too long. */
-async function within<Value>(answer: Promise<Value>): Promise<Value | undefined> {
+export async function within<Value>(answer: Promise<Value>): Promise<Value | undefined> {
   const ended = new AbortController();
   const late = setTimeout(ANSWER_MS_MAX, undefined, { signal: ended.signal });
   try {

@@ -47,19 +47,7 @@ export class DdiDevice {
 
   /** Polls; throws unless the answer is a 200 that clients take. */
   async poll(): Promise<Polled> {
-    const { body = {} } = await this.accepted(this.ask('GET'));
-    const { config, _links: links } = body as {
-      config: { polling: { sleep: string } };
-      _links: Json;
-    };
-    const id = (name: string) => {
-      const { href } = (links[name] ?? {}) as { href?: string };
-      return href?.split('/').at(-1);
-    };
-    const deployment = id('deploymentBase');
-    const cancel = id('cancelAction');
-    const asksAttributes = links.configData !== undefined;
-    return { sleep: config.polling.sleep, deployment, cancel, asksAttributes };
+    return readPoll(await this.accepted(this.ask('GET')));
   }
 
   /** Tells attributes. */
@@ -96,4 +84,20 @@ export class DdiDevice {
     if (answer.status === 200 && length !== null) return answer;
     throw new Error(`${answer.status}, length ${length}: ${answer.text.slice(0, 200)}`);
   }
+}
+
+/** Reads what the answer to a poll lists. */
+export function readPoll({ body = {} }: Answer): Polled {
+  const { config, _links: links } = body as {
+    config: { polling: { sleep: string } };
+    _links: Json;
+  };
+  const id = (name: string) => {
+    const { href } = (links[name] ?? {}) as { href?: string };
+    return href?.split('/').at(-1);
+  };
+  const deployment = id('deploymentBase');
+  const cancel = id('cancelAction');
+  const asksAttributes = links.configData !== undefined;
+  return { sleep: config.polling.sleep, deployment, cancel, asksAttributes };
 }
