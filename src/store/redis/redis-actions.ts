@@ -19,7 +19,7 @@ const AGE_ERROR_MS = 2;
 const HELD = /^\d+ (\d+) (.*)$/s;
 
 export function createRedisActions(
-  connection: RedisConnection,
+  connection: Pick<RedisConnection, 'session' | 'runEach' | 'runAll'>,
   keys: Keys,
   onFault: (error: unknown) => void,
 ): ActionStore {
@@ -37,10 +37,19 @@ export function createRedisActions(
     return Math.min(CONFIRMED_MS, performance.now() - sessionFrom - AGE_ERROR_MS);
   }
 
+  async function asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (error) {
+      session = undefined;
+      throw error;
+    }
+  }
+
   return {
     async getActions(devices) {
       const calls = devices.map((device) => ({ key: keys.actions(device), args: [] }));
-      const replies = await connection.runEach(SCRIPTS.getActions, calls);
+      const replies = await asked(connection.runEach(SCRIPTS.getActions, calls));
       const confirmedMs = confirmedAge();
       return devices.map((_, index) => heldOf(replies[index], confirmedMs, onFault));
     },
@@ -49,7 +58,7 @@ export function createRedisActions(
       const calls = stored.map(({ revision, text, ...device }) => {
         return { key: keys.actions(device), args: [`${revision} 0 ${text}`, String(LIFETIME_MS)] };
       });
-      await connection.runAll(SCRIPTS.putActions, calls);
+      await asked(connection.runAll(SCRIPTS.putActions, calls));
     },
 
     async changeActions(changes) {
@@ -57,7 +66,7 @@ export function createRedisActions(
         const value = `${revision} ${Math.trunc(unstoredSince)} ${text}`;
         return { key: keys.actions(device), args: [String(expected), value, String(LIFETIME_MS)] };
       });
-      const replies = await connection.runEach(SCRIPTS.changeActions, calls);
+      const replies = await asked(connection.runEach(SCRIPTS.changeActions, calls));
       return replies.map((reply) => reply === 1);
     },
 
@@ -65,7 +74,7 @@ export function createRedisActions(
       const calls = stored.map(({ revision, ...device }) => {
         return { key: keys.actions(device), args: [String(revision)] };
       });
-      await connection.runAll(SCRIPTS.noteStoredActions, calls);
+      await asked(connection.runAll(SCRIPTS.noteStoredActions, calls));
     },
 
     async dropActions(devices) {
