@@ -20,12 +20,19 @@ function deviceOf(...versions: readonly string[]) {
     model.releases.set(version, { ...release, offeredAt: 1 });
   }
   const history = new DdiHistory('device', model, numbers);
-  const stores = { isLost: false };
+  const stores = { isLost: false, isLosing: false };
   let now = 100;
   const answer = (): DdiAnswer => {
     now += 10;
     const isKept: DdiAnswer['isKept'] = ({ answered }) => !stores.isLost && answered < Infinity;
-    return { asked: now, answered: now + 1, span: { from: now - 5, to: now + 1 }, isKept };
+    const { isLosing } = stores;
+    return {
+      asked: now,
+      answered: now + 1,
+      span: { from: now - 5, to: now + 1 },
+      isLosing,
+      isKept,
+    };
   };
   const poll = (listed: Partial<DdiPoll> = {}) => {
     const nothing = { deployment: undefined, cancel: undefined, asksAttributes: false };
@@ -116,6 +123,13 @@ describe('the judge of devices that speak DDI', () => {
     lower.fetch(ONE, '1.1.0');
     expect(lower.poll({ deployment: ONE })).toBe('1.2.0 is not listed, but 11');
     expect(lower.poll({ deployment: TWO, asksAttributes: true })).toContain('asked for again');
+  });
+
+  it('knows of no release while the ledger goes back', () => {
+    const { poll, fetch, stores } = fetched();
+    stores.isLosing = true;
+    expect(fetch(ONE)).toBeUndefined();
+    expect(poll()).toBeUndefined();
   });
 
   it('is not sure of anything after a poll without an answer', () => {

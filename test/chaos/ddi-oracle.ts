@@ -18,6 +18,8 @@ export type DdiAnswer = {
   readonly asked: Moment;
   readonly answered: Moment;
   readonly span: Span;
+  /** Whether the ledger was going back, so that nobody knows what is published. */
+  readonly isLosing: boolean;
   /** Whether the stores surely have a change still, whatever failed since. */
   readonly isKept: (change: DdiChange) => boolean;
 };
@@ -168,7 +170,7 @@ export class DdiHistory {
     }
     const id = deployment ?? cancel;
     const fault = id && this.listedFault(poll, id);
-    if (fault || cancel !== undefined) return fault;
+    if (fault || cancel !== undefined || poll.isLosing) return fault;
     return (deployment && this.deploymentFault(poll, deployment)) ?? this.lessFault(poll);
   }
 
@@ -246,9 +248,9 @@ export class DdiHistory {
   }
 
   /** Returns whether the action that was listed last is open still, in every state of the span. */
-  private isSurelyOpen({ span, isKept }: DdiAnswer, id: string): boolean {
+  private isSurelyOpen({ span, isKept, isLosing }: DdiAnswer, id: string): boolean {
     const { listed, isPollInDoubt } = this;
-    if (listed?.id !== id || isPollInDoubt || this.ended.has(id)) return false;
+    if (isLosing || listed?.id !== id || isPollInDoubt || this.ended.has(id)) return false;
     if (this.closings.some((each) => each.id === id)) return false;
     const version = this.numbers.of(id);
     if (version === undefined || this.told?.version === version) return false;

@@ -209,7 +209,7 @@ class Player {
     const { judge } = this.playing;
     const { asked, answered } = told;
     const isKept = (change: DdiChange) => judge.isKept(change);
-    return { asked, answered, span: judge.spanOf(told), isKept };
+    return { asked, answered, span: judge.spanOf(told), isLosing: judge.isLosing(told), isKept };
   }
 
   private judge(told: Unjudged, fault: string | undefined): void {

@@ -95,8 +95,11 @@ export function chaosFaults(dependencies: FaultDependencies): readonly ChaosFaul
       // What is in flight when the ledger goes back could be on either side of it, so nothing is.
       await publisher.hold();
       const from = performance.now();
-      await during('ledger', goBack, since);
-      await onLoss({ since, span: { from, to: performance.now() } });
+      const lose = async () => {
+        await goBack();
+        await onLoss({ since, span: { from, to: performance.now() } });
+      };
+      await during('ledger', lose, since);
       publisher.resume();
     };
     return fault(name, 'ledger', strike, false);

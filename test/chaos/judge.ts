@@ -56,7 +56,9 @@ export class Judge {
     const isAlone = this.upstreamOf.has(node) && this.ownSpans(node).some(({ to }) => to >= from);
     const isLedgerAway = this.faults.some(({ struck, to }) => struck === 'ledger' && to >= from);
     const mayHoldBack = isAlone || isLedgerAway;
-    const fault = model.fault(told, { from, to: answered }, mayHoldBack);
+    const span = { from, to: answered };
+    // Which writes the ledger loses is not known until it can be read.
+    const fault = this.isLosing(told) ? undefined : model.fault(told, span, mayHoldBack);
     if (fault !== undefined) this.wrong(told, fault);
     const release = version === undefined ? undefined : model.releases.get(version);
     if (release !== undefined) release.offeredAt = Math.min(release.offeredAt, answered);
@@ -89,6 +91,13 @@ export class Judge {
   /** Returns the span of states that an answer may be given by. */
   spanOf({ node, asked, answered }: Unjudged): Span {
     return { from: oldestState(asked, this.deafSpans(node)), to: answered };
+  }
+
+  /** Returns whether the ledger was going back during a request. */
+  isLosing({ asked, answered }: Pick<Unjudged, 'asked' | 'answered'>): boolean {
+    return this.faults.some(({ losesSince, from, to }) => {
+      return losesSince !== Number.POSITIVE_INFINITY && from <= answered && to >= asked;
+    });
   }
 
   /** Judges an answer to a device that speaks DDI; `fault` says what is wrong with it. */
