@@ -6,6 +6,9 @@ import { BAD_VERSION, HOUR_MS } from './demo-releases.ts';
 /** What the bad release does to a device; none installs it, and stays well. */
 type Fate = 'fails' | 'leaves' | 'dies';
 
+/** A gateway that fails to install, one that waits for its operator, one that takes its time. */
+export type Habit = 'fails' | 'waits' | 'dawdles';
+
 export type DemoDevice = {
   readonly id: string;
   readonly channel: string;
@@ -17,6 +20,8 @@ export type DemoDevice = {
   /** Share of the hours in which it asks. */
   readonly hourlyShare: number;
   readonly fate: Fate | undefined;
+  /** What a gateway does with what it is told to install; most install it. */
+  readonly habit?: Habit | undefined;
   version: string;
   /** Offer that it has not installed yet. */
   offer?: { readonly version: string; readonly atMs: number } | undefined;

@@ -13,27 +13,38 @@ import { openPgliteDatabase } from '../src/store/ledger/database/pglite-database
 import { createSqlLedger } from '../src/store/ledger/sql-ledger.ts';
 import type { Ledger } from '../src/store/ledger.ts';
 import { comeTo, createDevices, type DemoDevice, isDead } from './demo-devices.ts';
+import { createGateways, GATEWAY, raiseGateways } from './demo-gateways.ts';
 import { livePlans } from './demo-plans.ts';
-import { artifactsOf, GOOD_VERSION, HOUR_MS, RELEASES, wasFor } from './demo-releases.ts';
+import { HOUR_MS, NOTES, type PastApp, wasFor } from './demo-releases.ts';
 
-export type DemoFleet = { readonly app: string; readonly devices: readonly DemoDevice[] };
+export type DemoFleets = {
+  readonly notes: readonly DemoDevice[];
+  readonly gateways: readonly DemoDevice[];
+};
 
-const APP = 'notes';
 const SEED = 20_261_121;
 const DAYS = 14;
 /** Hours up to the present in which every device asks in each one, as it does in the demo itself. */
 const LIVE_HOURS = 48;
 const ACTOR = { kind: 'admin-token' } as const;
 
+/** App on record, with the ids of its releases by version. */
+type Known = PastApp & { readonly id: string; readonly releaseIds: ReadonlyMap<string, string> };
+type Stores = {
+  readonly ledger: Ledger;
+  readonly database: Database;
+  readonly organizationId: string;
+};
+
 /**
- * Writes an owner's account, an organization, its app and the fleet's last two weeks. `onProgress` hears what
- * is being written.
+ * Writes an owner's account, an organization, its apps and their fleets' last two weeks. `onProgress` hears
+ * what is being written.
  */
 export async function writeDemoHistory(
   dataDir: string,
   owner: { readonly email: string; readonly password: string },
   onProgress: (what: string) => void,
-): Promise<DemoFleet> {
+): Promise<DemoFleets> {
   const onFault = (error: unknown): never => {
     throw error;
   };
@@ -42,35 +53,52 @@ export async function writeDemoHistory(
   await migrate(database);
   const ledger = createSqlLedger(database);
   try {
-    const { organizationId, id: appId } = await createApp(ledger, owner);
-    const releaseIds = await publishAll(ledger, database, organizationId);
-    const devices = createDevices();
-    await liveThrough(ledger, appId, releaseIds, devices, onProgress);
+    const organizationId = await createOwner(ledger, owner);
+    const stores = { ledger, database, organizationId };
+    const [notes, gateways] = [await createApp(stores, NOTES), await createApp(stores, GATEWAY)];
+    await supportOnly(ledger, '2.1.0');
+    const fleets = { notes: createDevices(), gateways: createGateways() };
+    await liveThrough(ledger, notes, fleets.notes, onProgress);
+    await liveThrough(ledger, gateways, fleets.gateways, onProgress);
     onProgress('the rollout plans');
-    const app = { id: appId, ref: APP };
-    await livePlans({ ledger, database, organizationId, app }, devices);
-    return { app: APP, devices };
+    await livePlans({ ...stores, app: notes }, fleets.notes);
+    await raiseGateways({ ...stores, app: gateways });
+    return fleets;
   } finally {
     await ledger.close();
   }
 }
 
-async function createApp(
+/** Returns the id of the owner's organization. */
+async function createOwner(
   ledger: Ledger,
   { email, password }: { readonly email: string; readonly password: string },
-): Promise<{ readonly organizationId: string; readonly id: string }> {
+): Promise<string> {
   const passwordHash = await argon2Hasher.hash(password);
   const account = { email, name: 'Release manager', passwordHash };
   demand(await ledger.createFirstAccount(account, 'Acme'));
   const [membership] = await ledger.listMemberships(undefined);
-  const organizationId = membership?.organization.id ?? '';
-  const channels = ['stable', 'beta'];
-  const app = { organizationId, ref: APP, name: 'Acme Notes', channels };
-  const created = demand(await ledger.createApp(app, ACTOR));
-  const change = { minimumSupportedVersion: '2.1.0' };
-  const input = { app: APP, channel: 'stable', change };
+  return membership?.organization.id ?? '';
+}
+
+async function createApp(stores: Stores, past: PastApp): Promise<Known> {
+  const { ledger, organizationId } = stores;
+  const { ref, name, channels, client } = past;
+  const created = demand(
+    await ledger.createApp({ organizationId, ref, name, channels: [...channels] }, ACTOR),
+  );
+  if (client === 'ddi') {
+    const open = { app: ref, change: { ddiAuth: 'open' as const } };
+    demand(await ledger.updateApp({ input: open, actor: ACTOR }));
+    const input = { app: ref, channel: 'stable', change: { ddi: { arch: 'aarch64' } } };
+    demand(await ledger.updateChannel({ input, actor: ACTOR }));
+  }
+  return { ...past, id: created.value.id, releaseIds: await publishAll(stores, past) };
+}
+
+async function supportOnly(ledger: Ledger, minimumSupportedVersion: string): Promise<void> {
+  const input = { app: NOTES.ref, channel: 'stable', change: { minimumSupportedVersion } };
   demand(await ledger.updateChannel({ input, actor: ACTOR }));
-  return { organizationId, id: created.value.id };
 }
 
 /**
@@ -78,21 +106,20 @@ async function createApp(
  * version.
  */
 async function publishAll(
-  ledger: Ledger,
-  database: Database,
-  organizationId: string,
+  { ledger, database, organizationId }: Stores,
+  { ref, releases, plannedVersion, artifactsOf }: PastApp,
 ): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   await database.runScript('ALTER TABLE releases DISABLE TRIGGER refuse_release_change');
-  for (const { channel, version, daysAgo, rollouts, notes, end } of RELEASES) {
+  for (const { channel, version, daysAgo, rollouts, notes, end } of releases) {
     // The plan raises the good one. The bad one has its first step from the beginning: no plan would begin a
     // step now that its failures are on record.
-    const rolloutPct = version === GOOD_VERSION ? 0 : rollouts.at(-1)?.rolloutPct;
+    const rolloutPct = version === plannedVersion ? 0 : rollouts.at(-1)?.rolloutPct;
     const published = demand(
       await ledger.publishRelease({
         ...{ scope: organizationId, actor: ACTOR },
         input: {
-          ...{ app: APP, channel, version, canonicalVersion: version, notes },
+          ...{ app: ref, channel, version, canonicalVersion: version, notes },
           ...{ status: 'published', rolloutPct, targets: null, artifacts: artifactsOf(version) },
         },
       }),
@@ -104,7 +131,7 @@ async function publishAll(
     );
     await dateAudit(database, 'release.publish', version, daysAgo);
     if (end === undefined) continue;
-    const name = { app: APP, channel, canonicalVersion: version };
+    const name = { app: ref, channel, canonicalVersion: version };
     demand(
       await ledger.controlServing({
         ...{ scope: organizationId, actor: ACTOR },
@@ -139,15 +166,14 @@ function timeBefore(daysAgo: number): string {
  */
 async function liveThrough(
   ledger: Ledger,
-  appId: string,
-  releaseIds: ReadonlyMap<string, string>,
+  app: Known,
   devices: readonly DemoDevice[],
   onProgress: (what: string) => void,
 ): Promise<void> {
   const random = seededRandom(SEED);
   const begin = Date.now() - DAYS * 24 * HOUR_MS;
   for (let hour = 0; hour < DAYS * 24; hour++) {
-    onProgress(`day ${Math.floor(hour / 24) + 1} of ${DAYS}`);
+    onProgress(`day ${Math.floor(hour / 24) + 1} of ${DAYS} of ${app.ref}`);
     const at = begin + hour * HOUR_MS;
     const asked: CheckIn[] = [];
     const isLive = hour >= DAYS * 24 - LIVE_HOURS;
@@ -158,11 +184,11 @@ async function liveThrough(
       const place = isLive ? index / devices.length : random();
       const askedAt = at + place * HOUR_MS;
       comeTo(device, askedAt);
-      const offered = offerAt(device, askedAt, releaseIds);
+      const offered = offerAt(app, device, askedAt);
       if (offered !== undefined && offered !== device.offer?.version) {
         device.offer = { version: offered, atMs: askedAt };
       }
-      asked.push(checkInOf(device, appId, askedAt, releaseIds.get(offered ?? '')));
+      asked.push(checkInOf(app, device, askedAt, offered));
     }
     await ledger.recordCheckIns(asked);
   }
@@ -170,12 +196,12 @@ async function liveThrough(
 
 /** Returns the newest release above the device's version that its channel had for it then. */
 function offerAt(
+  { releases, releaseIds }: Known,
   { id, channel, version }: DemoDevice,
   at: number,
-  releaseIds: ReadonlyMap<string, string>,
 ): string | undefined {
-  const running = RELEASES.findIndex((each) => each.version === version);
-  const offer = RELEASES.findLast(
+  const running = releases.findIndex((each) => each.version === version);
+  const offer = releases.findLast(
     (each, index) =>
       index > running &&
       each.channel === channel &&
@@ -185,18 +211,18 @@ function offerAt(
 }
 
 function checkInOf(
+  { id: appId, client, releaseIds }: Known,
   device: DemoDevice,
-  appId: string,
   at: number,
-  offeredReleaseId: string | undefined,
+  offered: string | undefined,
 ): CheckIn {
   const { id, channel, platform, arch, version, labels } = device;
   return {
-    ...{ appId, deviceId: id, channel, version, platform, arch, source: 'pull' },
+    ...{ appId, deviceId: id, channel, version, platform, arch, source: 'pull', client },
     ...{
       at: Math.min(Math.floor(at), Date.now()),
       labels: new Map(Object.entries(labels)),
-      offeredReleaseId,
+      offeredReleaseId: releaseIds.get(offered ?? ''),
     },
   };
 }

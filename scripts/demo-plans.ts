@@ -17,7 +17,7 @@ import {
   BAD_VERSION,
   GOOD_VERSION,
   HOUR_MS,
-  RELEASES,
+  type PastApp,
   STOPPED_AFTER_HOURS,
 } from './demo-releases.ts';
 
@@ -33,11 +33,12 @@ const REPORTS = [
 /** Hours after the offer at which they do. */
 const REPORTED_AFTER_HOURS = 3;
 
-type Place = {
+/** App on record, and where. */
+export type Place = {
   readonly ledger: Ledger;
   readonly database: Database;
   readonly organizationId: string;
-  readonly app: { readonly id: string; readonly ref: string };
+  readonly app: Pick<PastApp, 'ref' | 'releases'> & { readonly id: string };
 };
 
 type Past = Place & {
@@ -50,7 +51,13 @@ type Past = Place & {
 export async function livePlans(place: Place, devices: readonly DemoDevice[]): Promise<void> {
   await reportFailures(place, devices);
   await stopBadRelease(pastOf(place, BAD_VERSION));
-  await raiseGoodRelease(pastOf(place, GOOD_VERSION));
+  const steps = [
+    { rollout: 5, holdMinutes: DAY_MINUTES },
+    { rollout: 20, holdMinutes: 2 * DAY_MINUTES },
+    { rollout: 50, holdMinutes: DAY_MINUTES },
+    { rollout: 100, holdMinutes: DAY_MINUTES },
+  ];
+  await raiseToSecondStep(place, GOOD_VERSION, steps);
 }
 
 async function stopBadRelease(past: Past): Promise<void> {
@@ -73,15 +80,17 @@ async function stopBadRelease(past: Past): Promise<void> {
   await datePlan(past, id);
 }
 
-async function raiseGoodRelease(past: Past): Promise<void> {
-  const steps = [
-    { rollout: 5, holdMinutes: DAY_MINUTES },
-    { rollout: 20, holdMinutes: 2 * DAY_MINUTES },
-    { rollout: 50, holdMinutes: DAY_MINUTES },
-    { rollout: 100, holdMinutes: DAY_MINUTES },
-  ];
-  // A device of this fleet may take two days until its app is restarted.
-  const guards = { ...PLAN_PRESETS.normal.guards, stuckAfterMinutes: 2 * DAY_MINUTES };
+/** Makes a plan whose first step lasts a day, and lives through that. `more` replaces some of its guards. */
+export async function raiseToSecondStep(
+  place: Place,
+  version: string,
+  steps: readonly PlannedStep[],
+  more: Partial<PlanGuards> = {},
+): Promise<void> {
+  const past = pastOf(place, version);
+  // A device of these fleets may take two days until it installs.
+  const stuckAfterMinutes = 2 * DAY_MINUTES;
+  const guards = { ...PLAN_PRESETS.normal.guards, stuckAfterMinutes, ...more };
   const id = await makePlan(past, steps, guards);
   await drive(past, id);
   await dateBack(past, MINUTE_MS);
@@ -98,7 +107,7 @@ async function raiseGoodRelease(past: Past): Promise<void> {
 }
 
 function pastOf(place: Place, version: string): Past {
-  const release = RELEASES.find((each) => each.version === version);
+  const release = place.app.releases.find((each) => each.version === version);
   if (release === undefined) throw new Error(`The demo has no ${version}`);
   const publishedMs = Date.now() - release.daysAgo * 24 * HOUR_MS;
   return { ...place, channel: release.channel, version, publishedMs };

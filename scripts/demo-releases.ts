@@ -6,6 +6,31 @@ import { cohortBucket, cohortThreshold, hashText } from '../src/domain/decision/
 
 export const HOUR_MS = 3_600_000;
 
+/** App of the demo with its past. */
+export type PastApp = {
+  readonly ref: string;
+  readonly name: string;
+  readonly channels: readonly string[];
+  /** In the order in which they came. */
+  readonly releases: readonly PastRelease[];
+  /** Release that a plan raises from nothing. */
+  readonly plannedVersion: string;
+  /** Returns the files of a release. */
+  readonly artifactsOf: (version: string) => readonly PastArtifact[];
+  /** How its devices ask. */
+  readonly client: 'ddi' | undefined;
+};
+
+type PastArtifact = {
+  readonly platform: string;
+  readonly arch: string;
+  readonly url: string;
+  readonly size: number;
+  readonly signature?: string;
+  readonly sha1?: string;
+  readonly sha256?: string;
+};
+
 export type PastRelease = {
   readonly channel: string;
   readonly version: string;
@@ -25,25 +50,25 @@ export const BAD_VERSION = '2.5.0-beta.1';
 /** Hours after its publishing at which the guard stopped the bad one. */
 export const STOPPED_AFTER_HOURS = 26;
 
-const whole = [{ afterHours: 0, rolloutPct: 100 }];
+/** Rollout to all devices from the beginning. */
+export const WHOLE = [{ afterHours: 0, rolloutPct: 100 }];
 
-/** In the order in which they came. */
-export const RELEASES: readonly PastRelease[] = [
+const RELEASES: readonly PastRelease[] = [
   {
-    ...{ channel: 'stable', version: '2.1.0', daysAgo: 40, rollouts: whole },
+    ...{ channel: 'stable', version: '2.1.0', daysAgo: 40, rollouts: WHOLE },
     notes: '# 2.1\n\n- Folders\n- Search in attachments',
     end: { status: 'deprecated', daysAgo: 12 },
   },
   {
-    ...{ channel: 'stable', version: '2.2.0', daysAgo: 24, rollouts: whole },
+    ...{ channel: 'stable', version: '2.2.0', daysAgo: 24, rollouts: WHOLE },
     notes: '# 2.2\n\n- Shared notebooks\n- **Offline** editing',
   },
   {
-    ...{ channel: 'beta', version: '2.4.0-beta.1', daysAgo: 16, rollouts: whole },
+    ...{ channel: 'beta', version: '2.4.0-beta.1', daysAgo: 16, rollouts: WHOLE },
     notes: '# 2.4, first beta\n\n- Tables',
   },
   {
-    ...{ channel: 'beta', version: '2.4.0-beta.2', daysAgo: 10, rollouts: whole },
+    ...{ channel: 'beta', version: '2.4.0-beta.2', daysAgo: 10, rollouts: WHOLE },
     notes: '# 2.4, second beta\n\n- Faster start',
   },
   {
@@ -53,7 +78,7 @@ export const RELEASES: readonly PastRelease[] = [
     end: { status: 'rolled_back', daysAgo: 7 },
   },
   {
-    ...{ channel: 'stable', version: '2.3.1', daysAgo: 7, rollouts: whole },
+    ...{ channel: 'stable', version: '2.3.1', daysAgo: 7, rollouts: WHOLE },
     notes: '# 2.3.1\n\n- Sync no longer loses the last edit',
   },
   {
@@ -91,8 +116,7 @@ const SIGNATURE = Buffer.from(
   'untrusted comment: signature\nRUQ=\ntrusted comment: timestamp:1\nAAAA==\n',
 ).toString('base64');
 
-/** Files of a release. */
-export function artifactsOf(version: string) {
+function artifactsOf(version: string) {
   const at = (platform: string, arch: string, name: string) => ({
     ...{ platform, arch, url: `https://downloads.example.com/notes/${version}/${name}` },
     ...{ size: 80_000_000, signature: SIGNATURE },
@@ -103,3 +127,9 @@ export function artifactsOf(version: string) {
     at('linux', 'x86_64', `Acme.Notes_${version}_amd64.AppImage`),
   ];
 }
+
+/** App whose devices ask for updates themselves. */
+export const NOTES: PastApp = {
+  ...{ ref: 'notes', name: 'Acme Notes', channels: ['stable', 'beta'], releases: RELEASES },
+  ...{ plannedVersion: GOOD_VERSION, artifactsOf, client: undefined },
+};

@@ -1,5 +1,5 @@
-// Runs the demo (`npm run demo`): the embedded service, an organization whose app has two weeks of history, a
-// rollout under way and one that was stopped, and a fleet that polls, updates and lags like a real one.
+// Runs the demo (`npm run demo`): the embedded service, an organization whose apps have two weeks of history,
+// rollouts under way and one that was stopped, and fleets that poll, update and lag like real ones.
 // Everything lies in a temporary directory that is removed at the end.
 
 import { spawn } from 'node:child_process';
@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { ProgressLine } from '../src/cli/print/progress-line.ts';
 import { claimPort } from '../src/node/processes/node-calls.ts';
 import { ConfigError, readConfig } from '../src/settings/settings.ts';
-import { runDemoFleet } from './demo-fleet.ts';
+import { checkForUpdate, runDemoFleet } from './demo-fleet.ts';
+import { GATEWAY, pollByDdi } from './demo-gateways.ts';
 import { writeDemoHistory } from './demo-history.ts';
 import { BAD_VERSION, GOOD_VERSION } from './demo-releases.ts';
 
@@ -21,7 +22,7 @@ const EMAIL = 'release.manager@example.com';
 const PROGRESS_MS = 10_000;
 const USAGE = `Usage: npm run demo
 
-Runs the embedded service with two weeks of history, of an organization whose fleet goes on asking: a minute
+Runs the embedded service with two weeks of history, of an organization whose fleets go on asking: a minute
 to write, and more on a busy machine, some 170 MB in the temporary directory, which are removed at the end.
 
 HOST and PORT say where it listens (default: 127.0.0.1, 8080), as for the service.
@@ -45,7 +46,7 @@ const stopWriting = (): never => process.exit(1);
 process.on('SIGINT', stopWriting).on('SIGTERM', stopWriting);
 process.stdout.write('Writing two weeks of history: a minute, and more on a busy machine.\n');
 const progress = new ProgressLine(process.stdout, PROGRESS_MS);
-const fleet = await writeDemoHistory(dataDir, { email: EMAIL, password }, (what) =>
+const fleets = await writeDemoHistory(dataDir, { email: EMAIL, password }, (what) =>
   progress.show(`writing ${what}…`),
 );
 progress.clear();
@@ -83,13 +84,19 @@ The console      ${address}/console
 Sign in as       ${EMAIL}
 Password         ${password}
 
-${fleet.devices.length.toLocaleString('en')} devices of "Acme Notes" poll it.
+${fleets.notes.length.toLocaleString('en')} devices of "Acme Notes" poll it.
 On stable, the plan of ${GOOD_VERSION} has reached 20 %: begin its next step, and watch them follow.
 On beta, a guard has stopped ${BAD_VERSION}: see where its trouble is, and decide.
+${fleets.gateways.length} devices of "Acme Gateway" poll by DDI.
+The plan of ${GATEWAY.plannedVersion} has reached 50 %: see who installs it, and why some do not.
 Ctrl+C ends the demo and removes what it wrote.
 
 `);
-await runDemoFleet(address, fleet, stopping.signal);
+const { signal } = stopping;
+await Promise.all([
+  runDemoFleet(fleets.notes, (device) => checkForUpdate(address, device), signal),
+  runDemoFleet(fleets.gateways, (device) => pollByDdi(address, device), signal),
+]);
 
 /** Ends the demo before it writes anything if the service could not listen. */
 async function refuseTakenPort(): Promise<void> {
