@@ -27,6 +27,8 @@ export type ActionRecordDependencies = {
   readonly ledger: Pick<Ledger, 'readActions' | 'writeActions'>;
   readonly engine: ActionStore;
   readonly unstored: UnstoredActions;
+  /** Waits until a change that the ledger alone has counts where the engine answers (action-feed.ts). */
+  readonly untilFollowed: () => Promise<void>;
   /** Milliseconds since 1970 by the ledger's clock. */
   readonly now: () => number;
   readonly metrics: Metrics;
@@ -110,8 +112,9 @@ export class ActionRecord {
   }
 
   /**
-   * Applies a change to the actions of a device on record, again when somebody else has changed them
-   * meanwhile. Returns what they were before; undefined if nothing changed.
+   * Applies a change that a device or a fleet report tells to the actions of a device on record, again when
+   * somebody else has changed them meanwhile. Returns what they were before, once every process goes by the
+   * change; undefined if nothing changed.
    */
   async alter(
     device: DeviceName,
@@ -124,7 +127,10 @@ export class ActionRecord {
       if (before === undefined) return undefined;
       const after = apply(before, this.dependencies.now());
       if (after === before) return undefined;
-      if (await this[way](device, known, before, after)) return before;
+      if (!(await this[way](device, known, before, after))) continue;
+      // Other processes may have the engine that this one has lost.
+      if (!known.isShared) await this.untilFollowed(device, after);
+      return before;
     }
     throw new Unavailable('process', `the actions of a device changed ${ATTEMPTS_MAX} times`);
   }
@@ -158,14 +164,40 @@ export class ActionRecord {
   }
 
   /** Makes a change where the changes of all processes have their order: in the engine, or the ledger. */
-  private order(
+  private async order(
     { isShared }: KnownActions,
     write: ActionWrite,
     { revision: expected }: DeviceActions,
   ): Promise<boolean> {
-    return isShared
-      ? this.changes.ask({ ...write, expected, unstoredSince: write.changedAt })
-      : this.ledger.ask(() => this.writes.ask({ ...write, expected }));
+    if (!isShared) return this.ledger.ask(() => this.writes.ask({ ...write, expected }));
+    try {
+      return await this.changes.ask({ ...write, expected, unstoredSince: write.changedAt });
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      return this.takeOut(write);
+    }
+  }
+
+  /** Stores a change that the engine does not take, and takes from it what it holds: a full one does that. */
+  private async takeOut(write: ActionWrite): Promise<boolean> {
+    if (!(await this.ledger.ask(() => this.writes.ask(write)))) return false;
+    const isOut = this.dependencies.engine.dropActions([write]).then(() => true);
+    if (!(await isOut.catch(whenAway(() => false)))) await this.untilFollowed(write, write);
+    return true;
+  }
+
+  /**
+   * Waits until processes that have the engine go by a change that the ledger alone got. Rejects with
+   * `Unavailable` where the engine takes no changes, but still tells the state before.
+   */
+  private async untilFollowed(
+    device: DeviceName,
+    { revision }: Pick<DeviceActions, 'revision'>,
+  ): Promise<void> {
+    await this.dependencies.untilFollowed();
+    const [held] = (await this.askEngine([device])) ?? [];
+    if (held === undefined || (parseActions(held.text)?.revision ?? 0) >= revision) return;
+    throw new Unavailable('engine', 'it takes no changes');
   }
 
   private async readMany(

@@ -1,6 +1,7 @@
 // Tests devices that speak DDI while a store is away (docs/contract.md 34.36 and 34.46): polls are answered
 // from what is left, and no node lists an action whose closing was answered, then or later.
 
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
@@ -50,6 +51,14 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     expect(id).toBeDefined();
     return { device, other: device.at(nodes[1]), id };
   }
+  /** Waits until PostgreSQL has the action of a device: the attributes were the first change. */
+  const untilStored = ({ id }: DdiDevice) =>
+    eventually('PostgreSQL has the action', async () => {
+      const { rows } = await cluster.query<{ revision: number }>(
+        `SELECT revision FROM device_actions WHERE device_id = '${id}'`,
+      );
+      return (rows[0]?.revision ?? 0) > 1;
+    });
   const untilAnswered = (device: DdiDevice) =>
     eventually('polls are answered', async () => (await device.ask('GET')).status === 200);
 
@@ -73,13 +82,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     });
     const { device, id } = await opened();
     const there = device.at(far);
-    // The attributes were the first change.
-    await eventually('PostgreSQL has the action', async () => {
-      const { rows } = await cluster.query<{ revision: number }>(
-        `SELECT revision FROM device_actions WHERE device_id = '${device.id}'`,
-      );
-      return (rows[0]?.revision ?? 0) > 1;
-    });
+    await untilStored(device);
     await eventually('the far node answers', async () => (await there.ask('GET')).status === 200);
     // What its own Redis holds now is believed there until it gets the change.
     await eventually('the far node lists it', async () => (await there.poll()).deployment === id);
@@ -88,6 +91,45 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
       'the far node lists it no more',
       async () => (await there.poll()).deployment === undefined,
     );
+  });
+
+  it('a closing at a node that has lost Redis counts at one that has it', async () => {
+    const lost = await cluster.addNode();
+    onTestFinished(() => lost.dispose());
+    const all = await Promise.all(Array.from({ length: 5 }, opened));
+    for (const { other, id } of all) expect((await other.poll()).deployment).toBe(id);
+    await eventually('the third node answers', async () => {
+      return (await all[0]?.device.at(lost).ask('GET'))?.status === 200;
+    });
+    await Promise.all(all.map(({ device }) => untilStored(device)));
+    await lost.redisProxy.close();
+    await Promise.all(
+      all.map(async ({ device, other, id }) => {
+        await eventually('the closing is kept', async () => {
+          const status = { execution: 'closed', result: { finished: 'success' } };
+          const path = `/deploymentBase/${id}/feedback`;
+          return (await device.at(lost).ask('POST', path, { status })).status === 200;
+        });
+        expect((await other.poll()).deployment).toBeUndefined();
+      }),
+    );
+  });
+
+  it('a closing that a full Redis refuses is kept by PostgreSQL, and counts at every node', async () => {
+    const { device, other, id } = await opened();
+    const admin = new Redis({ port: cluster.redis.port, lazyConnect: true });
+    await admin.connect();
+    await admin.config('SET', 'maxmemory', '1');
+    onTestFinished(async () => {
+      await admin.config('SET', 'maxmemory', '0');
+      admin.disconnect();
+    });
+    await eventually('the closing is kept', async () => {
+      const status = { execution: 'closed', result: { finished: 'success' } };
+      const path = `/deploymentBase/${id}/feedback`;
+      return (await device.ask('POST', path, { status })).status === 200;
+    });
+    for (const each of [device, other]) expect((await each.poll()).deployment).toBeUndefined();
   });
 
   it('without PostgreSQL polls say what they said, and Redis keeps closings until it is back', async () => {

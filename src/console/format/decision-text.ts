@@ -26,7 +26,7 @@ const SENTENCES: Readonly<Record<ShownReason, string>> = {
   'first-offer-unavailable':
     'The newest release was never offered yet, and that cannot be recorded right now.',
   'unknown-version': 'It has not told its version yet, and its channel waits for that.',
-  barred: 'It has closed its action for the newest release, and does not get that again by itself.',
+  barred: 'It has closed its action for the newest release, and is kept from that.',
 };
 
 /** Returns why this release is offered, or why the newest one is not. */

@@ -1,7 +1,9 @@
 // Assembles the part that answers devices that speak DDI. Edges have none: they answer none of its addresses.
 
+import { FOLLOWED_MS } from '../../fleet/action-feed.ts';
 import { ActionRecord } from '../../fleet/action-record.ts';
 import { UnstoredActions } from '../../fleet/unstored-actions.ts';
+import { pause } from '../../flow/pause.ts';
 import { ddiRoutes } from '../../http/device/ddi-route.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -37,7 +39,9 @@ export function assembleActions({ stores, log, metrics, clock }: ActionOptions) 
     () => unstored.size,
   );
   const now = () => clock.now();
-  return { unstored, actions: new ActionRecord({ ledger, engine, unstored, now, metrics }) };
+  const untilFollowed = () => pause(FOLLOWED_MS);
+  const actions = new ActionRecord({ ledger, engine, unstored, untilFollowed, now, metrics });
+  return { unstored, actions };
 }
 
 /** Assembles the routes, and the writing of what they change; starts nothing. */

@@ -19,7 +19,7 @@ const AGE_ERROR_MS = 2;
 const HELD = /^\d+ (\d+) (.*)$/s;
 
 export function createRedisActions(
-  connection: Pick<RedisConnection, 'session' | 'runEach' | 'runAll'>,
+  connection: Pick<RedisConnection, 'session' | 'run' | 'runEach' | 'runAll'>,
   keys: Keys,
   onFault: (error: unknown) => void,
 ): ActionStore {

@@ -23,6 +23,7 @@ it('a command that failed leaves nothing from before it confirmed, on the same c
       return reply;
     },
     runAll: async () => undefined,
+    run: async () => undefined,
   };
   const actions = createRedisActions(connection, keys, () => undefined);
   const readAt = async (now: number, putAt: number) => {
