@@ -28,6 +28,7 @@ npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-4}"
 
 step 'Benchmarks, one quick pass'
 npm run bench -- --smoke
+npm run bench -- rollouts --ddi --smoke
 npm run bench -- compare HEAD --smoke --scenario full
 
 step 'All passed'

@@ -1,14 +1,17 @@
 // Rollouts of a simulated fleet: what each ready-made plan does with good releases and with bad ones. It
 // measures no time; it fails when a preset does not keep what docs/operating/rollout-plans.md says of it.
 
+import { Option } from 'commander';
 import { stepsText } from '../../src/console/format/plan-words.ts';
 import { PLAN_PRESET_NAMES } from '../../src/contract/choice.ts';
 import type { PlanPresetName } from '../../src/contract/rollout-plan.ts';
 import { PLAN_PRESETS } from '../../src/domain/rollout/plan-presets.ts';
-import type { Benchmark } from '../benchmark.ts';
+import { type Benchmark, type Given, numberOption, Refusal } from '../benchmark.ts';
 import { added } from '../measure/comparison.ts';
 import { median } from '../measure/statistics.ts';
 import type { Report, Row } from '../report.ts';
+import { ddiReport } from './rollouts/ddi-report.ts';
+import { type DdiSettings, playDdi } from './rollouts/play-ddi.ts';
 import { type PlayedRollout, playRollout } from './rollouts/play-rollout.ts';
 import { BAD, GOOD, type Trouble } from './rollouts/simulated-fleet.ts';
 
@@ -32,6 +35,13 @@ const LATE_MINUTES_MAX = 720;
 const RELEASES = { good: 100, besideInvented: 20, bad: 40, ofOffice: 20 };
 const SMOKE: typeof RELEASES = { good: 1, besideInvented: 1, bad: 1, ofOffice: 1 };
 
+/** Shortest time between two polls, and polls a second that leave a small machine time for all else. */
+const POLL_SECONDS_MIN = 10;
+const POLLS_PER_SECOND_MAX = 750;
+/** Time after a success in which a device that has not told its version is asked for it. */
+const ASKED_SECONDS = 300;
+const DDI_SMOKE: DdiSettings = { devices: 600, pollSeconds: 10, holdMinutes: 1, afterSeconds: 20 };
+
 /** Releases of one kind, one after another. */
 type Series = {
   name: string;
@@ -50,17 +60,40 @@ type Played = readonly PlayedRollout[];
 export const rollouts: Benchmark = {
   name: 'rollouts',
   title: 'no time, but what the ready-made plans do with good and bad releases',
+  options: [
+    new Option('--ddi', 'a fleet that speaks DDI, against a service, in real time'),
+    numberOption('--devices <n>', 'size of that fleet, 20000 unless given', 2000, 200_000),
+  ],
   reading: [
     `Fleets of 200, 1,000 and 20,000 devices, ${DAYS} days; docs/benchmarks.md says what they are like.`,
     'completed: at 100 % on plan; stopped: by a guard, which only holds it where one network decides;',
     'at most: roll-out that a stopped one had reached;',
     'days: from the publishing until the stop, the median and the longest. Every run has the same figures.',
   ],
-  run: async ({ isSmoke }) =>
-    isSmoke
+  run: async (given) => {
+    const settings = ddiSettings(given);
+    if (settings !== undefined) return ddiReport(await playDdi(settings));
+    return given.isSmoke
       ? reportOf(['fast'], seriesOf([LARGE], SMOKE))
-      : reportOf(PLAN_PRESET_NAMES, seriesOf(FLEETS, RELEASES)),
+      : reportOf(PLAN_PRESET_NAMES, seriesOf(FLEETS, RELEASES));
+  },
 };
+
+/** Returns how a fleet that speaks DDI is played; undefined when none is asked for. */
+export function ddiSettings({ options, isSmoke }: Given): DdiSettings | undefined {
+  const { ddi, devices } = options as { readonly ddi?: true; readonly devices?: number };
+  if (ddi === undefined && devices !== undefined) throw new Refusal('--devices needs --ddi');
+  if (ddi === undefined) return undefined;
+  if (isSmoke && devices !== undefined) throw new Refusal('--smoke has a fleet of its own');
+  return isSmoke ? DDI_SMOKE : ddiFleetOf(devices ?? LARGE);
+}
+
+/** Polls of a larger fleet are further apart, so that a machine keeps up. A step is held for two polls. */
+function ddiFleetOf(devices: number): DdiSettings {
+  const pollSeconds = Math.max(POLL_SECONDS_MIN, Math.ceil(devices / POLLS_PER_SECOND_MAX));
+  const holdMinutes = 1 + Math.ceil((2 * pollSeconds) / 60);
+  return { devices, pollSeconds, holdMinutes, afterSeconds: ASKED_SECONDS + 2 * pollSeconds };
+}
 
 function seriesOf(
   fleets: readonly number[],
