@@ -140,13 +140,13 @@ async function playRelease(
 ): Promise<DdiRelease> {
   const begin = performance.now();
   const steps = STEPS.map((rollout) => ({ rollout, holdMinutes }));
-  const limits = { failedPercent: 1, revertedPercent: 1, minimumDevices: 50 };
+  const limits = { failedPercent: 1, revertedPercent: 1, minimumDevices: 20 };
   const guards = { ...limits, knownForMinutes: 0, confirmMinutes: 1 };
   await tenant.release(version, { artifacts: artifactsOf(version), plan: { steps, guards } });
   const minutesMax = STEPS.length * holdMinutes * HOLDS_MAX + BESIDE_MINUTES;
   for (let reachedPct = 0; ; ) {
     await usage.watch(LOOK_MS);
-    const looked = await look(tenant, version);
+    const looked = await look(tenant, version, record);
     if (looked !== undefined && looked.rolloutPct > reachedPct) {
       reachedPct = looked.rolloutPct;
       console.log(`${version} at ${reachedPct} % after ${Math.round(minutesSince(begin))} minutes`);
@@ -160,15 +160,21 @@ async function playRelease(
   }
 }
 
-/** Reads a plan; undefined where the connection had been ended while this process got no processor. */
-async function look(tenant: Tenant, version: string) {
+/** Reads a plan; undefined where the service did not answer, which counts as a refusal. */
+async function look(tenant: Tenant, version: string, record: DdiRecord) {
+  const query = new URLSearchParams({ app: tenant.app, channel: 'stable', version });
   try {
-    const plan = (await tenant.plan(version))?.plan as PlanState;
-    const [status, rolloutPct] = (await tenant.servedAs(version)) as [string, number];
-    return { plan, rolloutPct, isPaused: status === 'paused' };
+    const { status, body } = await tenant.manage('GET', `releases/plan?${query}`);
+    const served = status === 200 ? await tenant.servedAs(version) : undefined;
+    if (served === undefined) record.refuse(`plan: ${status}`);
+    const [serving, rolloutPct] = (served ?? []) as [string?, number?];
+    if (rolloutPct === undefined) return undefined;
+    return { plan: body?.plan as PlanState, rolloutPct, isPaused: serving === 'paused' };
   } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
+    // The connection was ended while this process got no processor.
+    if (!(error instanceof TypeError)) throw error;
+    record.refuse('plan: connection ended');
+    return undefined;
   }
 }
 
