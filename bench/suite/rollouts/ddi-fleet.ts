@@ -10,6 +10,8 @@ import { type DdiClient, DdiGateway, type DdiReply, type DdiWorld } from './ddi-
 export const ADDRESSES = 1000;
 /** Connections of the proxy in front of the service, which keeps them. */
 const CONNECTIONS_MAX = 256;
+/** Time after which the proxy closes an idle connection: the service would do so while a request comes. */
+const IDLE_MS = 4000;
 const SEED = 7;
 
 export class DdiFleet {
@@ -56,7 +58,7 @@ function addressOf(index: number): string {
 
 /** Time, chance and requests of a fleet that is behind one proxy of a service. */
 export function realWorld(url: string, channel: string, token: string) {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
   const request: DdiWorld['ask'] = ({ client, address }, method, path, body) => {
     const headers = {
       'content-type': 'application/json',
