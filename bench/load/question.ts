@@ -1,12 +1,19 @@
 // Requests of a load run: a few addresses in turn, each for a device of the fleet. Requests are made once, as
 // bytes; per request only the digits of the device id (and of a version) are written anew.
 
-/** Addresses and fleet of a load run. All requests are GETs with `X-Service-Device`. */
+/** Addresses and fleet of a load run. */
 export type Question = {
-  /** Paths with query. `{version}` stands for a version that was never asked for before. */
+  /**
+   * Paths with query. `{version}` stands for a version that was never asked for before, `{device}` for the id
+   * of the device, which is sent as `X-Service-Device` otherwise.
+   */
   readonly paths: readonly string[];
   readonly devices: number;
+  /** What is sent in place of a GET. */
+  readonly sent?: Sent | undefined;
 };
+
+type Sent = { readonly method: 'PUT' | 'POST'; readonly body: string };
 
 export type Place = { readonly connection: number; readonly connections: number };
 
@@ -19,6 +26,7 @@ const DIGITS = 8;
 const VERSION_FIRST = 10_000_000;
 const VERSION_COUNT = 90_000_000;
 const PLACEHOLDER = '{version}';
+const DEVICE_PLACEHOLDER = '{device}';
 const DEVICE_HEADER = 'X-Service-Device: ';
 
 /** Id of a device, a UUID: different for all indices below 2^32, and the same in every run. */
@@ -29,11 +37,16 @@ export function deviceId(index: number): string {
 export function nthRequest({ paths, devices }: Question, index: number) {
   const device = index % devices;
   const path = (paths[device % paths.length] ?? '/').replace(PLACEHOLDER, freshVersion(index));
-  return { path, device: deviceId(device) };
+  const id = deviceId(device);
+  return { path: path.replace(DEVICE_PLACEHOLDER, id), device: id };
 }
 
-export function requestText(host: string, path: string, device: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${DEVICE_HEADER}${device}\r\n\r\n`;
+export function requestText(host: string, path: string, device: string, sent?: Sent): string {
+  const asked = path.replace(DEVICE_PLACEHOLDER, device);
+  const header = asked === path ? `${DEVICE_HEADER}${device}\r\n` : '';
+  const { method, body } = sent ?? { method: 'GET', body: '' };
+  const length = sent === undefined ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  return `${method} ${asked} HTTP/1.1\r\nHost: ${host}\r\n${header}${length}\r\n${body}`;
 }
 
 /**
@@ -77,12 +90,12 @@ export class RequestWriter {
     const known = this.templates.get(place);
     if (known !== undefined) return known;
     const path = this.question.paths[place] as string;
-    const text = requestText(this.host, path.replace(PLACEHOLDER, freshVersion(0)), deviceId(0));
-    const versionAt = path.indexOf(PLACEHOLDER);
+    const asked = path.replace(PLACEHOLDER, freshVersion(0));
+    const text = requestText(this.host, asked, deviceId(0), this.question.sent);
     const made = {
-      bytes: Buffer.from(text, 'latin1'),
-      deviceAt: text.indexOf(DEVICE_HEADER) + DEVICE_HEADER.length,
-      versionAt: versionAt < 0 ? 0 : 'GET '.length + versionAt + '0.9.'.length,
+      bytes: Buffer.from(text),
+      deviceAt: text.indexOf(deviceId(0)),
+      versionAt: asked === path ? 0 : text.indexOf(freshVersion(0)) + '0.9.'.length,
     };
     this.templates.set(place, made);
     return made;

@@ -49,6 +49,18 @@ describe('requests of the load generator', () => {
     expect([new Set(paths).size, lengths.size]).toEqual([1000, 1]);
     expect(paths[7]).toBe(nthRequest(question, 95_007).path);
   });
+
+  it('have the device in the path, and a body, where the question says so', () => {
+    const question = {
+      ...{ paths: ['/ddi/a/{device}/feedback'], devices: 10 },
+      sent: { method: 'POST', body: '{"é":1}' },
+    } as const;
+    const writer = new RequestWriter(question, 'host', { connection: 3, connections: 10 });
+    const { path } = nthRequest(question, 3);
+    expect(path).toBe(`/ddi/a/${deviceId(3)}/feedback`);
+    const [request] = written(writer, 1);
+    expect(request).toBe(`POST ${path} HTTP/1.1\r\nHost: host\r\nContent-Length: 8\r\n\r\n{"é":1}`);
+  });
 });
 
 describe('the reader of answers', () => {

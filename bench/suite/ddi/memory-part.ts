@@ -1,0 +1,84 @@
+// What Redis holds for a device that has told four attributes and has closed an action.
+
+import type { Redis } from 'ioredis';
+import { keys } from '../../../test/support/redis-keys.ts';
+import { deviceId } from '../../load/question.ts';
+import { median } from '../../measure/statistics.ts';
+import type { Report } from '../../report.ts';
+import { type Deployment, withDeployment } from '../../service/deployment.ts';
+import {
+  askOnce,
+  BEFORE,
+  ddiQuestion,
+  deviceAt,
+  feedbackQuestion,
+  putQuestion,
+  startDdi,
+} from './ddi-service.ts';
+import { figureRow, type Part } from './part.ts';
+
+const BYTES_MAX = 400;
+const DEVICES = 20_000;
+const DEVICES_SMOKE = 2000;
+/** Devices before those that are counted, so that what is there once is there before them. */
+const FIRST_SHARE = 0.1;
+const SAMPLES = 200;
+const SETTLE_MS = 60_000;
+const ATTRIBUTES = { board: 'a', site: 'b', ring: 'c', revision: 'd' };
+const LENGTH = 16;
+
+export const memoryPart: Part = {
+  name: 'memory',
+  measure: (isSmoke) =>
+    withDeployment({ isPlaced: false }, (deployment) =>
+      measure(deployment, isSmoke ? DEVICES_SMOKE : DEVICES),
+    ),
+};
+
+async function measure(deployment: Deployment, devices: number): Promise<Report> {
+  console.error(`  memory, ${devices} devices …`);
+  const { node, tenant } = await startDdi(deployment);
+  const redis = deployment.redis[0] as Redis;
+  const first = Math.round(devices * FIRST_SHARE);
+  const all = first + devices;
+  const data = Object.fromEntries(
+    Object.entries(ATTRIBUTES).map(([key, letter]) => [key, letter.repeat(LENGTH)]),
+  );
+  const usedBytes: number[] = [];
+  for (const count of [first, all]) {
+    await askOnce(deployment, node, putQuestion(count, [BEFORE], data));
+    await askOnce(deployment, node, ddiQuestion(count, [BEFORE]));
+    // A device of neither: all have the same id of their first action.
+    const other = deviceAt(node, all);
+    await other.tell(data);
+    const { deployment: id = '' } = await other.poll();
+    const status = { execution: 'closed', result: { finished: 'success' }, details: [] };
+    await askOnce(deployment, node, feedbackQuestion(count, [BEFORE], id, status));
+    await deployment.patience(SETTLE_MS).waitUntilIdle();
+    usedBytes.push(Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]));
+  }
+  const [before = 0, after = 0] = usedBytes;
+  const bytesOf = (key: 'actions' | 'labels') => keyBytes(redis, tenant.appId, key, all);
+  const [actions, labels] = [await bytesOf('actions'), await bytesOf('labels')];
+  const rows = [
+    figureRow('actions', actions, BYTES_MAX),
+    figureRow('labels', labels, BYTES_MAX),
+    figureRow('actions and labels', actions + labels, BYTES_MAX),
+    figureRow('growth of used_memory', (after - before) / devices, BYTES_MAX),
+  ];
+  return {
+    tables: [{ title: `bytes of Redis for a device, over ${devices} devices`, rows }],
+    json: { memory: rows },
+  };
+}
+
+/** Returns the bytes of one kind of key, as Redis tells them: the median of some devices. */
+async function keyBytes(redis: Redis, appId: string, kind: 'actions' | 'labels', all: number) {
+  const sizes = await Promise.all(
+    Array.from({ length: SAMPLES }, async (_, index) => {
+      const name = { appId, deviceId: deviceId(Math.floor((index * all) / SAMPLES)) };
+      return Number(await redis.memory('USAGE', keys[kind](name), 'SAMPLES', 0));
+    }),
+  );
+  return median(sizes);
+}
