@@ -11,6 +11,7 @@ import { printReport, type Report } from './report.ts';
 import { check } from './suite/check.ts';
 import { compare } from './suite/compare.ts';
 import { connections } from './suite/connections.ts';
+import { ddi } from './suite/ddi.ts';
 import { drain } from './suite/drain.ts';
 import { fleet } from './suite/fleet.ts';
 import { peers } from './suite/peers.ts';
@@ -20,7 +21,7 @@ import { rollouts } from './suite/rollouts.ts';
 import { wave } from './suite/wave.ts';
 
 const BENCHMARKS = [
-  ...[check, price, compare, connections, peers, fleet, propagation, drain, wave, rollouts],
+  ...[check, price, compare, connections, peers, fleet, propagation, drain, wave, rollouts, ddi],
 ];
 
 // This process has loaded ioredis as well, and `drain` measures in it the code of the service.

@@ -9,7 +9,7 @@ import { eventually } from '../../test/support/eventually.ts';
 import { freshDatabase } from '../../test/support/fresh-database.ts';
 import { metricsOf } from '../../test/support/metrics.ts';
 import { type NodeSettings, type ServingNode, startNode } from '../../test/support/node.ts';
-import { startPostgres } from '../../test/support/postgres-server.ts';
+import { type PostgresServer, startPostgres } from '../../test/support/postgres-server.ts';
 import { queueLength } from '../../test/support/redis-keys.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 import type { FixedAnswer } from '../load/ask.ts';
@@ -33,7 +33,7 @@ export async function withDeployment<Result>(
   // This process before any other: processes that it starts from now on inherit its place.
   const isPinned = isPlaced && place.pinProcess(process.pid, place.OTHER_PROCESSORS);
   const postgres = await startPostgres({ fsync });
-  const deployment = new Deployment(postgres.url, isPlaced, isPinned);
+  const deployment = new Deployment(postgres, isPlaced, isPinned);
   deployment.keep({ end: () => postgres.stop() });
   try {
     return await work(deployment);
@@ -56,7 +56,7 @@ export function withScenarios<Result>(
 }
 
 export class Deployment {
-  readonly postgresUrl: string;
+  readonly postgres: PostgresServer;
   /** Whether processes were pinned: needs Linux, `taskset` and two processors. */
   readonly isPinned: boolean;
   /** Nodes and Redis servers that run now, in the order of their starts. */
@@ -68,8 +68,8 @@ export class Deployment {
   private readonly isPlaced: boolean;
   private readonly endings: Ending[] = [];
 
-  constructor(postgresUrl: string, isPlaced: boolean, isPinned: boolean) {
-    this.postgresUrl = postgresUrl;
+  constructor(postgres: PostgresServer, isPlaced: boolean, isPinned: boolean) {
+    this.postgres = postgres;
     this.isPlaced = isPlaced;
     this.isPinned = isPinned;
   }
@@ -90,7 +90,7 @@ export class Deployment {
     const redis = new Redis(server.url);
     this.redis.push(redis);
     this.keep({ end: () => redis.disconnect() });
-    const { url } = await freshDatabase(this.postgresUrl);
+    const { url } = await freshDatabase(this.postgres.url);
     if (this.isPlaced) place.placeStores();
     return { DATABASE_URL: url, REDIS_URL: server.url };
   }

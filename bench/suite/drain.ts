@@ -61,10 +61,10 @@ type Rates = Record<'recorded' | 'plain' | 'before', number[]>;
 
 function measure(otherFolder: string | undefined, pace: typeof PACE): Promise<Report> {
   return withDeployment({ isPlaced: false }, async (deployment) => {
-    const sql = await deployment.connect(deployment.postgresUrl);
+    const sql = await deployment.connect(deployment.postgres.url);
     await sql.query(PLAIN_TABLE);
     const open = async (folder: string) =>
-      deployment.keep(await openRecorder(folder, deployment.postgresUrl));
+      deployment.keep(await openRecorder(folder, deployment.postgres.url));
     const present = await open(ROOT);
     const other = otherFolder === undefined ? undefined : await open(otherFolder);
     const texts: string[] = [];

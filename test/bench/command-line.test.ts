@@ -6,6 +6,7 @@ import type { Benchmark, Given } from '../../bench/benchmark.ts';
 import { createCommand } from '../../bench/command-line.ts';
 import { check, scenariosOf } from '../../bench/suite/check.ts';
 import { compare } from '../../bench/suite/compare.ts';
+import { ddi } from '../../bench/suite/ddi.ts';
 import { fleet, fleetSettings } from '../../bench/suite/fleet.ts';
 import { isLoopback, targetLoad } from '../../bench/suite/load-target.ts';
 import { wave } from '../../bench/suite/wave.ts';
@@ -69,6 +70,11 @@ describe('the command line of the benchmarks', () => {
     const named = (scenario: string) => scenariosOf({ isSmoke: true, options: { scenario } }, []);
     expect(named('20').map(({ name }) => name)).toEqual(['20 % rollout']);
     expect(() => named('nonsense')).toThrow(/begins with "nonsense": there are full rollout, /);
+  });
+
+  it('refuses a part of ddi that there is not, with those that there are', async () => {
+    const given = { isSmoke: true, options: { part: 'nonsense' } };
+    await expect(ddi.run(given)).rejects.toThrow(/no part "nonsense": there are price, statements/);
   });
 });
 

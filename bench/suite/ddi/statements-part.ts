@@ -13,12 +13,9 @@ import { holdFleet, recordFleet } from './recorded-fleet.ts';
 /** `windowMs`: time in which what follows the requests is over, and timers have done as much in each. */
 const PACE = { requests: 10_000, windowMs: 30_000 };
 const SMOKE: typeof PACE = { requests: 1000, windowMs: 4000 };
-/**
- * Calls above those at rest and for checks that timers explain: some of an often repeated statement, or one
- * for so many polls.
- */
-const TIMER_SHARE = 0.1;
-const POLLS_PER_CALL = 1000;
+/** Times the calls at rest or for checks that the drain and timers explain, and calls of rare timers. */
+const EXPLAINED_TIMES = 2;
+const RARE_MAX = 9;
 const TEXT_LENGTH_MAX = 70;
 const READS = 'sluice_ddi_state_reads_total{source="ledger"}';
 
@@ -105,9 +102,8 @@ function reportOf(
     .sort(([, left], [, right]) => right - left)
     .map(([statement, polls]) => {
       const beside = [callsOf(rest, statement), callsOf(checked, statement)] as const;
-      const timers = Math.max(...beside);
-      const explained = Math.max(timers * (1 + TIMER_SHARE), timers + requests / POLLS_PER_CALL);
-      const own = polls > explained ? polls - timers : 0;
+      const known = Math.max(...beside);
+      const own = polls > known * EXPLAINED_TIMES + RARE_MAX ? polls - known : 0;
       return { statement, 'at rest': beside[0], checks: beside[1], polls, 'of polls alone': own };
     });
   const own = rows.reduce((sum, each) => sum + each['of polls alone'], 0);
@@ -116,7 +112,7 @@ function reportOf(
       {
         title: `statements of PostgreSQL for ${requests} polls`,
         rows: [
-          figureRow('that neither rest nor checks explain', own, 0),
+          figureRow('that neither rest nor the drain explains', own, 0),
           figureRow('states of devices that were read', read, 0),
         ],
       },
