@@ -17,10 +17,10 @@ const PAGE_SIZE = 500;
  * may come again: the engine may hold what another region changed a moment before.
  */
 const AGAIN = 10_000;
-/** Milliseconds between turns: less than a device waits for the answer to a closing, see `FOLLOWED_MS`. */
+/** Milliseconds between turns: less than a device waits for the answer to a closing (`FOLLOWED_MS`). */
 const INTERVAL_MS = 500;
 /**
- * Milliseconds after which a change that the ledger has is in the engine, if that answers the feed: two turns.
+ * Milliseconds after which a change that the ledger has is in the engine, if that answers: two turns.
  * Together with the change below the 1.5 s in which a closing is answered.
  */
 export const FOLLOWED_MS = 2 * INTERVAL_MS;
