@@ -37,7 +37,7 @@ import {
 } from '../../updater/ddi.ts';
 import { clientAddress } from '../transport/client-address.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { failureReply, NO_STORE, type Reply, unstored } from '../transport/reply.ts';
+import { failureReply, NO_STORE, type Reply, replyHead, unstored } from '../transport/reply.ts';
 import { decodeSegment, type Route } from '../transport/router.ts';
 import type { DeviceGate } from './device-gate.ts';
 
@@ -252,11 +252,13 @@ function isDeviceId(text: string): boolean {
   return isShort && isStorable(text) && !isFoldedAway(text) && mistakenIdIn(text) === undefined;
 }
 
-const DONE: Reply = { status: 200, headers: NO_STORE, body: '' };
+/** Heads of the answers to polls and reports, made once: each header is a call into uWebSockets.js. */
+const DONE: Reply = { status: 200, head: replyHead(200, NO_STORE), body: '' };
+const FOUND_HEAD = replyHead(200, [...NO_STORE, ['Content-Type', 'application/json']]);
 const NOT_KEPT = refusal({ ...failUntil('rateLimited', RETRY_MS), message: FAILURES.unavailable });
 
 function found(body: string): Reply {
-  return { status: 200, headers: NO_STORE, contentType: 'application/json', body };
+  return { status: 200, head: FOUND_HEAD, body };
 }
 
 function refusal(failure: Failure, headers: NonNullable<Reply['headers']> = []): Reply {
