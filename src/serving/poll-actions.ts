@@ -19,7 +19,13 @@ import {
 } from '../domain/fleet/action-poll.ts';
 import { noteFetched, tellVersion } from '../domain/fleet/action-reports.ts';
 import { internContext, internVersion } from '../domain/fleet/check-in-pack.ts';
-import { type DeviceActions, openId, retryTimeOf } from '../domain/fleet/device-actions.ts';
+import {
+  type ActionRelease,
+  type DeviceActions,
+  isSameRelease,
+  openId,
+  retryTimeOf,
+} from '../domain/fleet/device-actions.ts';
 import type { ActionRecord, KnownActions } from '../fleet/action-record.ts';
 import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
@@ -112,8 +118,11 @@ export class PollActions {
     if (kept !== undefined) return kept;
     if (isUnanswered(told, outcome)) this.dependencies.metrics.ddiReports.add('unanswered');
     this.count(prepared, outcomeOf(outcome));
-    const isOffer = outcome.listed?.kind === 'deployment' && isFor(outcome.device, decision);
-    this.checkIn(prepared, asker, outcome.device.version, isOffer ? decision?.made : undefined);
+    const { action } = outcome.device;
+    const candidate = decision.made?.candidate;
+    const isOffer =
+      outcome.listed?.kind === 'deployment' && action && candidate && isFor(action, candidate);
+    this.checkIn(prepared, asker, outcome.device.version, isOffer ? decision.made : undefined);
     const { listed } = outcome;
     return { sleepSeconds, listed, asksAttributes: outcome.asksAttributes };
   }
@@ -164,7 +173,7 @@ export class PollActions {
         version: release.version.canonical,
         retriedAt: retryTimeOf(release.source),
       },
-      isOffered: (number) => isOffered(plan, who, number),
+      isOffered: (asked) => isOffered(plan, who, asked),
       isVersionInAddress: version !== undefined,
     };
   }
@@ -204,7 +213,7 @@ export class PollActions {
     if (action.state === 'withdrawing' || openId(known.actions) !== id)
       return fail('unknownAction');
     const { plan } = prepared;
-    const candidate = plan.list.find((each) => each.release.source.number === action.number);
+    const candidate = plan.list.find((each) => isFor(action, each));
     if (candidate === undefined) {
       const { snapshot } = plan.catalog;
       const served = { channelId: snapshot.channelId, order: orderOf(snapshot) };
@@ -269,19 +278,21 @@ async function persist<Value>(
 function isOffered(
   plan: Plan<ArtifactCandidate>,
   who: Device,
-  number: number,
+  asked: ActionRelease,
 ): boolean | undefined {
-  const place = plan.list.findIndex(({ release }) => release.source.number === number);
+  const place = plan.list.findIndex((candidate) => isFor(asked, candidate));
   if (place === -1) {
-    const isKnown = plan.catalog.snapshot.releases.some((release) => release.number === number);
+    const { releases } = plan.catalog.snapshot;
+    const isKnown = releases.some(({ number }) => number === asked.number);
     return isKnown ? false : undefined;
   }
   if (place < plan.from || place >= plan.to) return false;
   return typeof choose({ ...plan, from: place, to: place + 1 }, who) !== 'string';
 }
 
-function isFor({ action }: DeviceActions, { made }: Decided): boolean {
-  return action !== undefined && made?.candidate?.release.source.number === action.number;
+function isFor(asked: ActionRelease, { release }: ArtifactCandidate): boolean {
+  const { source, version } = release;
+  return isSameRelease(asked, { number: source.number, version: version.canonical });
 }
 
 /** Returns whether a poll ended a cancellation that the device did not answer. */

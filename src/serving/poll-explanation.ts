@@ -5,11 +5,13 @@ import type { ShownReason } from '../contract/explanation.ts';
 import type { DdiSettings } from '../contract/resource.ts';
 import { isoTime } from '../contract/text.ts';
 import type { JudgedCandidate } from '../domain/decision/explain.ts';
+import { parseVersion } from '../domain/decision/version.ts';
 import {
   type Bar,
   barEnd,
   type DeviceActions,
   isBarred,
+  isSameRelease,
   type RetryRule,
   retryTimeOf,
 } from '../domain/fleet/device-actions.ts';
@@ -44,9 +46,10 @@ export function explainPoll(
   if (decided?.verdict !== 'offered' || actions === undefined || actions.action !== undefined) {
     return undefined;
   }
-  const { number } = decided.source;
-  const release = { number, retriedAt: retryTimeOf(decided.source) };
-  const bar = actions.bars.find((each) => each.number === number);
+  const { source } = decided;
+  const canonical = parseVersion(source.version)?.canonical ?? source.version;
+  const release = { number: source.number, version: canonical, retriedAt: retryTimeOf(source) };
+  const bar = actions.bars.find((each) => isSameRelease(each, release));
   if (bar === undefined || !isBarred(actions, release, settings, now)) return undefined;
   const barred: JudgedCandidate = {
     ...decided,

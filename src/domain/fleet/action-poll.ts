@@ -8,6 +8,7 @@ import {
   actionId,
   type DeviceActions,
   isBarred,
+  isSameRelease,
   type OpenAction,
   type RetryRule,
 } from './device-actions.ts';
@@ -25,7 +26,7 @@ export type PollQuestion = {
    * Returns whether a release would be decided for the device if there were none above it; undefined when the
    * process does not know the release.
    */
-  readonly isOffered: (releaseNumber: number) => boolean | undefined;
+  readonly isOffered: (release: ActionRelease) => boolean | undefined;
   readonly rule: RetryRule & { readonly askDays: number };
   /** Whether the address of the poll has the device's version. */
   readonly isVersionInAddress: boolean;
@@ -82,16 +83,18 @@ function keepAction(
   const { action } = device;
   if (action === undefined) return device;
   if (isServedOlder(question, action)) {
-    return question.isOffered(action.number) === undefined ? CHANNEL_TOO_OLD : device;
+    return question.isOffered(action) === undefined ? CHANNEL_TOO_OLD : device;
   }
   const { now, decided } = question;
   switch (action.state) {
     case 'withdrawing':
       return now - action.since < CANCEL_MAX_MS ? device : endAction(device, 'withdrawn', now);
     case 'open':
-      return decided?.number === action.number ? device : endAction(device, 'withdrawn', now);
+      return decided !== undefined && isSameRelease(decided, action)
+        ? device
+        : endAction(device, 'withdrawn', now);
     case 'fetched': {
-      if (question.isOffered(action.number) === true) return device;
+      if (question.isOffered(action) === true) return device;
       const withdrawn: OpenAction = { ...action, state: 'withdrawing', since: now };
       return { ...device, revision: device.revision + 1, action: withdrawn };
     }
@@ -109,11 +112,12 @@ export function isServedOlder(
 /** Opens an action. A bar that ended because all devices are to try the release again counts no more. */
 function openAction(
   device: DeviceActions,
-  { number, version, retriedAt = Number.NEGATIVE_INFINITY }: NonNullable<PollQuestion['decided']>,
+  release: NonNullable<PollQuestion['decided']>,
   { now, channelId, order }: PollQuestion,
 ): DeviceActions {
+  const { number, version, retriedAt = Number.NEGATIVE_INFINITY } = release;
   const action: OpenAction = { number, version, state: 'open', since: now, channelId, order };
-  const bars = device.bars.filter((bar) => bar.number !== number || bar.at > retriedAt);
+  const bars = device.bars.filter((bar) => !isSameRelease(bar, release) || bar.at > retriedAt);
   return { ...device, revision: device.revision + 1, action, bars };
 }
 

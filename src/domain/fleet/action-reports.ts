@@ -8,6 +8,7 @@ import {
   type Bar,
   type DeviceActions,
   type EndedAction,
+  isSameRelease,
   lastId,
   openId,
   type ToldByAttributes,
@@ -100,11 +101,12 @@ function close(
 
 function bar(
   device: DeviceActions,
-  { number, version }: ActionRelease,
+  release: ActionRelease,
   result: ActionResult,
   at: number,
 ): DeviceActions {
-  const before = device.bars.find((each) => each.number === number);
+  const { number, version } = release;
+  const before = device.bars.find((each) => isSameRelease(each, release));
   const tries = result === 'failed' ? (before?.tries ?? 0) + 1 : 0;
   const isConfirmed = version === device.version;
   const added: Bar = { number, version, result, at, tries, isConfirmed };

@@ -36,6 +36,11 @@ export type ToldByAttributes = {
 /** The release of an action: its number in the app, and its canonical version. */
 export type ActionRelease = { readonly number: number; readonly version: string };
 
+/** Returns whether two are one release: a ledger that went back gives numbers again. */
+export function isSameRelease(one: ActionRelease, other: ActionRelease): boolean {
+  return one.number === other.number && one.version === other.version;
+}
+
 export type OpenAction = ActionRelease & {
   /** `fetched`: the device knows what to install; `withdrawing`: it is asked to cancel. */
   readonly state: 'open' | 'fetched' | 'withdrawing';
@@ -125,11 +130,12 @@ export function retryTimeOf({ retriedAt }: Pick<SnapshotRelease, 'retriedAt'>): 
  */
 export function isBarred(
   { bars }: DeviceActions,
-  { number, retriedAt }: { readonly number: number; readonly retriedAt: number | undefined },
+  release: ActionRelease & { readonly retriedAt: number | undefined },
   rule: RetryRule,
   now: number,
 ): boolean {
-  const bar = bars.find((each) => each.number === number);
+  const { retriedAt } = release;
+  const bar = bars.find((each) => isSameRelease(each, release));
   if (bar === undefined || (retriedAt !== undefined && bar.at <= retriedAt)) return false;
   return now < (barEnd(bar, rule) ?? Number.POSITIVE_INFINITY);
 }

@@ -43,9 +43,9 @@ export function shownActions(device: DeviceActions, around: ActionSurroundings):
   const { releases, now } = around;
   const rule = around.rule ?? NO_RETRIES;
   const releaseOf = (number: number) => releases.find((each) => each.number === number);
-  const isKept = ({ number }: Bar) => {
+  const isKept = ({ number, version }: Bar) => {
     const retriedAt = releaseOf(number)?.retriedAt ?? undefined;
-    return isBarred(device, { number, retriedAt }, rule, now);
+    return isBarred(device, { number, version, retriedAt }, rule, now);
   };
   const shown = device.action ?? device.last;
   return {

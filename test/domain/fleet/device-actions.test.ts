@@ -18,6 +18,7 @@ import {
   tellVersion,
 } from '../../../src/domain/fleet/action-reports.ts';
 import {
+  type ActionRelease,
   actionId,
   barEnd,
   type DeviceActions,
@@ -40,7 +41,7 @@ function question(part: Partial<PollQuestion> = {}): PollQuestion {
   const { decided } = part;
   return {
     ...{ now: T0, channelId: 'stable', order: { epoch: 0, revision: 5 }, decided: undefined },
-    isOffered: (number) => number === decided?.number,
+    isOffered: ({ number }) => number === decided?.number,
     ...{ rule: { retries: 2, retryAfterMinutes: 60, askDays: 7 }, isVersionInAddress: false },
     ...part,
   };
@@ -63,6 +64,17 @@ describe('a poll', () => {
     const again = poll(device, { decided: release(2) });
     expect(again.device).toBe(device);
     expect(again.listed).toEqual(listed);
+  });
+
+  it('takes a number that a ledger gave again after it went back for another release', () => {
+    const again = { decided: { ...release(2), version: '2.5.0' } };
+    expect(poll(offered(KNOWN, 2), again).listed).toEqual({ kind: 'deployment', id: 22 });
+    const begun = fetched(offered(KNOWN, 2));
+    const isOffered = (asked: ActionRelease) => asked.version === '2.5.0';
+    expect(poll(begun, { ...again, isOffered }).listed).toEqual({ kind: 'cancel', id: 21 });
+    const barred = closed(offered(KNOWN, 2), 'failed');
+    expect(poll(barred, { decided: release(2) }).isBarred).toBe(true);
+    expect(poll(barred, again).listed).toEqual({ kind: 'deployment', id: 22 });
   });
 
   it('lists nothing where nothing is decided', () => {
