@@ -66,6 +66,11 @@ export class ReleaseNumbers {
     return this.versions.get(id.slice(0, -1));
   }
 
+  /** Forgets all numbers: a ledger that went back gives some of them to other releases. */
+  forget(): void {
+    this.versions.clear();
+  }
+
   /** Notes what a device fetched; returns why that cannot be. */
   fault(id: string, version: string, model: ModelChannel): string | undefined {
     const number = id.slice(0, -1);
@@ -121,7 +126,8 @@ export class DdiHistory {
       return this.isSurelyOpen(answer, id) ? `the action ${id} is unknown` : undefined;
     }
     if (this.listed?.id === id) this.listed.fetched ??= { asked, answered, isClosing: false };
-    const fault = this.numbers.fault(id, version, this.model);
+    // Who answered may not know yet what the ledger has lost.
+    const fault = answer.isLosing ? undefined : this.numbers.fault(id, version, this.model);
     return fault ?? this.listedFault(answer, id);
   }
 

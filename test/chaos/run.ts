@@ -74,6 +74,7 @@ async function runChaos(world: World, seed: number, durationMs: number): Promise
     ...{ world, random, judge, publisher, foreignRedis, receivers },
     onLoss: async (loss) => {
       report.lostCount += await reconcile(world, apps, judge, loss);
+      for (const { numbers } of apps) numbers.forget();
     },
   });
   const end = performance.now() + durationMs;
