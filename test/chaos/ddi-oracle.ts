@@ -206,7 +206,9 @@ export class DdiHistory {
       return `${id} is for ${version}, and the device has told ${told}`;
     }
     const isBarred = this.closings.slice(-BARS_MAX).some((bar) => {
-      const isForIt = bar.version === version && bar.isOwn && !bar.isOver && isKept(bar.change);
+      // What is published again after a loss may have another number, and is another release.
+      const isOne = bar.version === version && bar.id.slice(0, -1) === id.slice(0, -1);
+      const isForIt = isOne && bar.isOwn && !bar.isOver && isKept(bar.change);
       const isOver =
         bar.result === 'failure' && asked - bar.change.asked > RETRY_MS - BEHIND_MS_MAX;
       return isForIt && !isOver;
