@@ -21,7 +21,6 @@ const AT_REST: Readonly<Record<string, unknown>> = {
   ...{ countWaitingMessages: { count: 0, oldestMs: 0 }, sweepFleet: {}, trimHistories: 0 },
   ...{ forgetAdmissions: 0, forgetIdempotencyKeys: 0, sweepApprovals: [], forgetErasures: 0 },
   ...{ forgetAudit: 0, recordMistakenIds: undefined, recordKeyUses: undefined },
-  ...{ readUnsharedActions: [] },
 };
 
 class MemoryLedger {
@@ -59,6 +58,7 @@ class MemoryLedger {
     readAwaited: async () => [],
     readLabels: async (devices: readonly Device[]) => devices.map((device) => this.read(device)),
     readLabelChanges: async () => ({ epoch: 0, newest: 0, changed: [] }),
+    readActionChanges: async () => ({ epoch: 0, newest: 0, changed: [] }),
     knowsSome: async () => true,
     poolLoad: () => undefined,
     useAddress: () => undefined,
