@@ -71,6 +71,14 @@ describe('the judge of devices that speak DDI', () => {
     expect(poll({ deployment: ONE })).toBe('the action 11 is there after its end');
   });
 
+  it('has no action for a release that the record lost, once nodes know that (§34.60)', () => {
+    const { model, fetch, poll } = fetched();
+    model.releases.get('1.1.0')?.status.settle('absent', { from: 50, to: 60 });
+    expect(fetch(ONE, '1.1.0')).toBe('11 is fetched for 1.1.0, which was absent all the time');
+    // What a poll lists may be another release, to which the number was given again.
+    expect(poll({ deployment: ONE })).toBeUndefined();
+  });
+
   it('has one release for an id, unless the record has lost it (§34.59)', () => {
     expect(fetched().fetch(ONE, '1.2.0')).toBe('the id 11 means 1.1.0 and 1.2.0');
     const lost = fetched();

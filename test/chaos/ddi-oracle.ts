@@ -61,9 +61,13 @@ const BARS_MAX = 8;
 export class ReleaseNumbers {
   private readonly versions = new Map<string, string>();
 
-  /** Returns the version that an id means; undefined before any device has fetched an action of it. */
-  of(id: string): string | undefined {
-    return this.versions.get(id.slice(0, -1));
+  /**
+   * Returns the version that an id means; undefined before any device has fetched an action of it. A node
+   * that has not followed a ledger that went back may have told one that is lost: its number is given again.
+   */
+  of(id: string, model: ModelChannel): string | undefined {
+    const version = this.versions.get(id.slice(0, -1));
+    return version === undefined || isLost(model, version) ? undefined : version;
   }
 
   /** Forgets all numbers: a ledger that went back gives some of them to other releases. */
@@ -128,6 +132,9 @@ export class DdiHistory {
     if (this.listed?.id === id) this.listed.fetched ??= { asked, answered, isClosing: false };
     // Who answered may not know yet what the ledger has lost.
     const fault = answer.isLosing ? undefined : this.numbers.fault(id, version, this.model);
+    const statuses = this.model.releases.get(version)?.status.possible(answer.span);
+    const isAbsent = statuses?.size === 1 && statuses.has('absent');
+    if (isAbsent) return `${id} is fetched for ${version}, which was absent all the time`;
     return fault ?? this.listedFault(answer, id);
   }
 
@@ -139,7 +146,7 @@ export class DdiHistory {
 
   /** Notes that the device has closed an action. */
   closed(id: string, result: Closing['result'], change: DdiChange): void {
-    const version = this.numbers.of(id);
+    const version = this.numbers.of(id, this.model);
     const isOwn = this.listed?.id === id && !this.isPollInDoubt;
     this.closings.push({ id, version, result, change, isOwn, isOver: false });
   }
@@ -195,7 +202,7 @@ export class DdiHistory {
       const isFetched = fetched !== undefined && isKept(fetched);
       if (isFetched && this.isSurelyOpen(poll, other)) return `${other} and ${id} are both open`;
     }
-    const version = this.numbers.of(id);
+    const version = this.numbers.of(id, this.model);
     if (version === undefined) return undefined;
     const statuses = this.model.releases.get(version)?.status.possible(span) ?? new Set();
     if (!statuses.has('published')) {
@@ -221,7 +228,8 @@ export class DdiHistory {
     const { deployment = '', span, isKept } = poll;
     const { put, model } = this;
     if (put === undefined || !isKept(put) || this.mayBeOpen(deployment)) return undefined;
-    const least = deployment === '' ? this.surelyTold(poll) : this.numbers.of(deployment);
+    const least =
+      deployment === '' ? this.surelyTold(poll) : this.numbers.of(deployment, this.model);
     if (least === undefined) return undefined;
     const missed = [...model.releases.values()]
       .filter(({ version }) => isHigher(version, least))
@@ -260,7 +268,7 @@ export class DdiHistory {
     const { listed, isPollInDoubt } = this;
     if (isLosing || listed?.id !== id || isPollInDoubt || this.ended.has(id)) return false;
     if (this.closings.some((each) => each.id === id)) return false;
-    const version = this.numbers.of(id);
+    const version = this.numbers.of(id, this.model);
     if (version === undefined || this.told?.version === version) return false;
     if (!isKept(listed.change)) return false;
     const since = Math.min(listed.since, span.from);
