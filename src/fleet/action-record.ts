@@ -41,6 +41,9 @@ export type KnownActions = {
   readonly isShared: boolean;
 };
 
+/** What keeps a change from the moment at which it counts. */
+type Keeper = 'engine' | 'ledger';
+
 /** Bounds of each kind of batch: see `DeviceLabels`, whose batches cost the same. */
 const BATCHES = { batchSizeMax: 500, batchesMax: 2, pendingMax: 20_000 };
 /** Longest wait for the ledger before what the engine holds is used. */
@@ -82,9 +85,9 @@ export class ActionRecord {
     after: DeviceActions,
   ): Promise<boolean> {
     const write = this.writeOf(device, after);
-    const isChanged = await this.order(known, write, before);
-    if (isChanged && known.isShared) this.dependencies.unstored.add(write);
-    return isChanged;
+    const keeper = await this.order(known, write, before);
+    if (keeper === 'engine') this.dependencies.unstored.add(write);
+    return keeper !== undefined;
   }
 
   /** Changes actions like `change`, but waits for the ledger as long as it answers: for a closing. */
@@ -95,8 +98,8 @@ export class ActionRecord {
     after: DeviceActions,
   ): Promise<boolean> {
     const write = this.writeOf(device, after);
-    if (!(await this.order(known, write, before))) return false;
-    if (!known.isShared) return true;
+    const keeper = await this.order(known, write, before);
+    if (keeper !== 'engine') return keeper !== undefined;
     try {
       const isStored = await this.ledger.ask(() => this.writes.ask(write));
       if (isStored)
@@ -113,8 +116,8 @@ export class ActionRecord {
 
   /**
    * Applies a change that a device or a fleet report tells to the actions of a device on record, again when
-   * somebody else has changed them meanwhile. Returns what they were before, once every process goes by the
-   * change; undefined if nothing changed.
+   * somebody else has changed them meanwhile. Returns what they were before, once the change counts for every
+   * process; undefined if nothing changed.
    */
   async alter(
     device: DeviceName,
@@ -163,27 +166,36 @@ export class ActionRecord {
     return { appId, deviceId, revision, text, barred, changedAt, expected: undefined };
   }
 
-  /** Makes a change where the changes of all processes have their order: in the engine, or the ledger. */
+  /**
+   * Makes a change where the changes of all processes have their order: in the engine, or the ledger. Returns
+   * what keeps it; undefined if somebody else has changed the actions meanwhile.
+   */
   private async order(
     { isShared }: KnownActions,
     write: ActionWrite,
     { revision: expected }: DeviceActions,
-  ): Promise<boolean> {
-    if (!isShared) return this.ledger.ask(() => this.writes.ask({ ...write, expected }));
+  ): Promise<Keeper | undefined> {
+    if (!isShared) return this.store({ ...write, expected });
     try {
-      return await this.changes.ask({ ...write, expected, unstoredSince: write.changedAt });
+      const change = { ...write, expected, unstoredSince: write.changedAt };
+      return (await this.changes.ask(change)) ? 'engine' : undefined;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return this.takeOut(write);
     }
   }
 
+  private async store(write: ActionWrite): Promise<Keeper | undefined> {
+    return (await this.ledger.ask(() => this.writes.ask(write))) ? 'ledger' : undefined;
+  }
+
   /** Stores a change that the engine does not take, and takes from it what it holds: a full one does that. */
-  private async takeOut(write: ActionWrite): Promise<boolean> {
-    if (!(await this.ledger.ask(() => this.writes.ask(write)))) return false;
+  private async takeOut(write: ActionWrite): Promise<Keeper | undefined> {
+    const keeper = await this.store(write);
+    if (keeper === undefined) return undefined;
     const isOut = this.dependencies.engine.dropActions([write]).then(() => true);
     if (!(await isOut.catch(whenAway(() => false)))) await this.untilFollowed(write, write);
-    return true;
+    return keeper;
   }
 
   /**

@@ -59,6 +59,15 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
       );
       return (rows[0]?.revision ?? 0) > 1;
     });
+  /** Closes an action, again while the answer is that it cannot be kept. */
+  const untilClosed = (device: DdiDevice, id: string | undefined, finished: string) =>
+    eventually('the closing is kept', async () => {
+      const status = { execution: 'closed', result: { finished } };
+      const answer = await device.ask('POST', `/deploymentBase/${id}/feedback`, { status });
+      // Never 503: a client repeats a 429.
+      expect([200, 429]).toContain(answer.status);
+      return answer.status === 200;
+    });
   const untilAnswered = (device: DdiDevice) =>
     eventually('polls are answered', async () => (await device.ask('GET')).status === 200);
 
@@ -105,11 +114,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     await lost.redisProxy.close();
     await Promise.all(
       all.map(async ({ device, other, id }) => {
-        await eventually('the closing is kept', async () => {
-          const status = { execution: 'closed', result: { finished: 'success' } };
-          const path = `/deploymentBase/${id}/feedback`;
-          return (await device.at(lost).ask('POST', path, { status })).status === 200;
-        });
+        await untilClosed(device.at(lost), id, 'success');
         expect((await other.poll()).deployment).toBeUndefined();
       }),
     );
@@ -124,11 +129,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
       await admin.config('SET', 'maxmemory', '0');
       admin.disconnect();
     });
-    await eventually('the closing is kept', async () => {
-      const status = { execution: 'closed', result: { finished: 'success' } };
-      const path = `/deploymentBase/${id}/feedback`;
-      return (await device.ask('POST', path, { status })).status === 200;
-    });
+    await untilClosed(device, id, 'failure');
     for (const each of [device, other]) expect((await each.poll()).deployment).toBeUndefined();
   });
 
@@ -137,14 +138,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     await cluster.postgres.kill();
     await untilAnswered(kept.other);
     expect((await kept.other.poll()).deployment).toBe(kept.id);
-    await eventually('the closing is kept', async () => {
-      const status = { execution: 'closed', result: { finished: 'failure' } };
-      const path = `/deploymentBase/${closed.id}/feedback`;
-      const answer = await closed.device.ask('POST', path, { status });
-      // Never 503: a client repeats a 429.
-      expect([200, 429]).toContain(answer.status);
-      return answer.status === 200;
-    });
+    await untilClosed(closed.device, closed.id, 'failure');
     expect((await closed.other.poll()).deployment).toBeUndefined();
     await cluster.postgres.restart();
     await eventually('PostgreSQL has it', async () => {

@@ -13,6 +13,7 @@ import type { ActionWrite, RecordedActions } from '../../action-store.ts';
 import type { ActionChanges } from '../../fleet-ledger.ts';
 import type { DeviceName } from '../../label-store.ts';
 import type { Sql } from '../database/database.ts';
+import { readSettledPosition } from './labels.ts';
 
 type Row = {
   readonly isRecorded: boolean;
@@ -126,9 +127,7 @@ export async function readActionChanges(
   after: number | undefined,
   limit: number,
 ): Promise<ActionChanges> {
-  const [bound] = await sql.query<{ settled: number }>(
-    'SELECT settled_label_position()::float8 AS settled',
-  );
+  const settled = await readSettledPosition(sql);
   const [row] = await sql.query<ChangesRow>(
     `SELECT present_epoch() AS epoch,
        coalesce((
@@ -142,7 +141,7 @@ export async function readActionChanges(
            ORDER BY position LIMIT $2::integer
          ) AS changed
        ), '[]')::text AS changes`,
-    [after ?? null, limit, bound?.settled ?? 0],
+    [after ?? null, limit, settled],
   );
   if (row === undefined) throw new Error('The ledger did not tell its changes of actions');
   const changes = JSON.parse(row.changes) as readonly Change[];

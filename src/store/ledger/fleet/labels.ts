@@ -26,9 +26,7 @@ export async function readLabelChanges(
   after: number | undefined,
   limit: number,
 ): Promise<LabelChanges> {
-  const [bound] = await sql.query<{ settled: number }>(
-    'SELECT settled_label_position()::float8 AS settled',
-  );
+  const settled = await readSettledPosition(sql);
   const rows = await sql.query<Row>(
     `SELECT present_epoch() AS epoch,
        coalesce((
@@ -46,7 +44,7 @@ export async function readLabelChanges(
            ORDER BY labels_position LIMIT $2::integer
          ) AS changed
        ), '[]')::text AS changes`,
-    [after ?? null, limit, bound?.settled ?? 0],
+    [after ?? null, limit, settled],
   );
   const [row] = rows;
   if (row === undefined) throw new Error('The ledger did not tell its label changes');
@@ -58,6 +56,14 @@ export async function readLabelChanges(
       return { appId, deviceId, revision, position, ...parseTimedLabels(labels) };
     }),
   };
+}
+
+/** Reads the position up to which all changes of labels and actions can be read: before these are. */
+export async function readSettledPosition(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ settled: number }>(
+    'SELECT settled_label_position()::float8 AS settled',
+  );
+  return row?.settled ?? 0;
 }
 
 // Statement that reads the labels of devices.
