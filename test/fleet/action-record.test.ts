@@ -1,5 +1,6 @@
-// Tests what becomes of a change of actions that the engine does not take: the ledger keeps it, and the caller
-// is told that it was made (docs/contract.md 34.36). That nodes agree on it is tested in test/faults/ddi.test.ts.
+// Tests what becomes of a change of actions that the engine does not take: the ledger keeps it, and the
+// caller is told that it was made (docs/contract.md 34.36). That nodes agree on it is tested in
+// test/faults/ddi.test.ts.
 
 import { describe, expect, it } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
