@@ -15,18 +15,12 @@ import { refusalOf } from '../../fleet/device-limit.ts';
 import type { CheckQuery, PlanDecision } from '../../serving/catalog-slot.ts';
 import type { CheckDevice, CheckUpdate } from '../../serving/check-update.ts';
 import type { AskingClient } from '../../updater/updater.ts';
-import {
-  type AnsweredRequest,
-  answerLater,
-  faultReply,
-  remoteAddressOf,
-} from '../transport/exchange.ts';
-import type { HttpRequest, HttpResponse, RequestHandler } from '../transport/http-app.ts';
+import type { HttpRequest } from '../transport/http-app.ts';
 import type { Reply } from '../transport/reply.ts';
-import type { Observation, RouteTraffic, Traffic } from '../transport/request-observation.ts';
-import { writeReply } from '../transport/write-reply.ts';
+import type { Traffic } from '../transport/request-observation.ts';
 import { type DeviceGate, readDeviceText } from './device-gate.ts';
 import type { DeviceQuestion, DeviceRequest } from './device-question.ts';
+import { DirectRoute } from './direct-route.ts';
 import { GenerationalCache } from './generational-cache.ts';
 import { refusalReply } from './refusal-reply.ts';
 import { EMPTY_QUERY, type RequestQuery, readRequestQuery } from './request-query.ts';
@@ -51,77 +45,9 @@ export type DeviceRouteDependencies = DecisionRouteDependencies & {
   readonly gate: DeviceGate;
 };
 
-/**
- * Handlers of GET and HEAD for addresses that answer with decisions. A subclass implements `serve`: how it
- * finds the device, and whether the request may wait.
- */
-export abstract class DecisionRoute {
-  readonly get: RequestHandler = (res, req) => this.handle(res, req, false);
-  readonly head: RequestHandler = (res, req) => this.handle(res, req, true);
-  protected readonly check: DecisionRouteDependencies['check'];
-  /** Counts the replies that are no decisions, and those that waited. */
-  protected readonly replies: RouteTraffic;
-  private readonly traffic: Traffic;
-  /** Observation of the request that is being handled, if requests are watched. */
-  private present: Observation | undefined;
-
-  /** `route` is the path pattern of the addresses, for the metrics. */
-  constructor(route: string, { check, traffic }: DecisionRouteDependencies) {
-    this.check = check;
-    this.traffic = traffic;
-    this.replies = traffic.on({ surface: 'device', method: 'GET', route });
-  }
-
-  protected abstract serve(request: DeviceRequest, req: HttpRequest): void;
-
-  private handle(res: HttpResponse, req: HttpRequest, isHead: boolean): void {
-    const request = { res, isHead, path: req.getUrl() };
-    if (this.replies.isWatched) this.present = this.observe(request, req);
-    try {
-      this.serve(request, req);
-    } catch (error) {
-      // An uncaught exception of a handler would end the process; only this request may fail.
-      const reply = faultReply(error, this.waiting(request), this.traffic);
-      this.write(request, reply);
-      this.replies.count(reply.status);
-    }
-    if (this.replies.isWatched) this.present = undefined;
-  }
-
-  private observe(request: DeviceRequest, req: HttpRequest): Observation {
-    const { res, path } = request;
-    const remoteAddress = remoteAddressOf(res);
-    const header = (name: string) => req.getHeader(name);
-    const app = path.split('/', 3)[2];
-    const asked = { method: methodOf(request), path, remoteAddress, header };
-    return this.replies.observe(asked, app === '' ? undefined : app);
-  }
-
-  protected refuse(request: DeviceRequest, failure: Failure): void {
-    const reply = refusalReply(failure);
-    this.write(request, reply);
-    this.replies.count(reply.status);
-  }
-
-  protected write({ res, isHead }: DeviceRequest, reply: Reply): void {
-    writeReply(res, reply, isHead, this.traffic.endsConnection());
-    this.present?.watch?.end(reply.status);
-  }
-
-  /** Answers with the reply of `work`, which begins at once. */
-  protected answerLater(request: DeviceRequest, work: () => Reply | Promise<Reply>): void {
-    answerLater(request.res, this.waiting(request), this.traffic, work);
-  }
-
-  /** Returns the request in the form that `answerLater` and `faultReply` need. */
-  private waiting(request: DeviceRequest): AnsweredRequest {
-    const { path } = request;
-    return { method: methodOf(request), path, replies: this.replies, ...this.present };
-  }
-}
-
 /** Handlers for the addresses of one updater, at which devices ask for themselves, not for a slice. */
-export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
+export class DeviceRoute<Item extends Candidate> extends DirectRoute {
+  private readonly check: DeviceRouteDependencies['check'];
   private readonly question: DeviceQuestion<Item>;
   private readonly gate: DeviceGate;
   /** Cached queries by path and variant: they need no parsing, and have the index of their plan. */
@@ -133,7 +59,8 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
   private mistake: MistakenId | undefined;
 
   constructor(question: DeviceQuestion<Item>, dependencies: DeviceRouteDependencies) {
-    super(question.route, dependencies);
+    super(question.route, dependencies.traffic);
+    this.check = dependencies.check;
     this.question = question;
     this.gate = dependencies.gate;
     this.waitingRoute = { ...dependencies, question, replies: this.replies };
@@ -292,8 +219,4 @@ export class DeviceRoute<Item extends Candidate> extends DecisionRoute {
 function keyOf(path: string, { variant }: RequestQuery, hasAgent: boolean): string {
   if (variant === '' && !hasAgent) return path;
   return hasAgent ? path + AGENT_VARIANT + variant : path + variant;
-}
-
-function methodOf({ isHead }: DeviceRequest): string {
-  return isHead ? 'HEAD' : 'GET';
 }

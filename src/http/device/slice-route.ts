@@ -15,7 +15,8 @@ import { MANIFEST, manifestOf } from '../../updater/manifest.ts';
 import type { HttpRequest } from '../transport/http-app.ts';
 import { failureReply, type Reply, replyHead, tagBody } from '../transport/reply.ts';
 import type { DeviceRequest } from './device-question.ts';
-import { DecisionRoute, type DecisionRouteDependencies } from './device-route.ts';
+import type { DecisionRouteDependencies } from './device-route.ts';
+import { DirectRoute } from './direct-route.ts';
 import { GenerationalCache } from './generational-cache.ts';
 import { refusalReply } from './refusal-reply.ts';
 import { EMPTY_QUERY, keepPlus } from './request-query.ts';
@@ -76,15 +77,17 @@ export function sliceRoute(dependencies: DecisionRouteDependencies): UpdaterRout
 }
 
 /** Handlers for the addresses of slices. */
-class SliceRoute extends DecisionRoute {
+class SliceRoute extends DirectRoute {
   private readonly addresses = new UpdaterAddresses({ ...MANIFEST, path: CHECK_PATH });
   /** Cached questions by address and query: they need no parsing, and have the index of their plan. */
   private readonly questions = new GenerationalCache<SliceQuestion>(QUESTIONS_MAX);
   private readonly writeManifest = writeConditional(MANIFEST.mediaType, CACHEABLE);
+  private readonly check: DecisionRouteDependencies['check'];
   private waitingCount = 0;
 
-  constructor(dependencies: DecisionRouteDependencies) {
-    super(PATH, dependencies);
+  constructor({ check, traffic }: DecisionRouteDependencies) {
+    super(PATH, traffic);
+    this.check = check;
   }
 
   get pattern() {
