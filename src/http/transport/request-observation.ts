@@ -200,16 +200,23 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 export class RequestNotes {
   /** Ref or id of the app that the request names, once that is known. */
   app: string | undefined;
-  /**
-   * Id of the request in the log and the audit: the caller's if it matches `REQUEST_ID`, else a random UUID.
-   */
-  readonly requestId: string;
+  /** The id that the caller set, or the random one, once it was read. */
+  private id: string | undefined;
   private readonly headers: HeaderPair[] = [];
   private isIdTold = false;
 
   /** `givenId` is the header `X-Request-Id` of the request, if there is one. */
   constructor(givenId?: string) {
-    this.requestId = givenId !== undefined && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+    this.id = givenId !== undefined && REQUEST_ID.test(givenId) ? givenId : undefined;
+  }
+
+  /**
+   * Id of the request in the log and the audit: the caller's if it matches `REQUEST_ID`, else a random UUID,
+   * which is not made for requests of which nobody reads it.
+   */
+  get requestId(): string {
+    this.id ??= randomUUID();
+    return this.id;
   }
 
   /** Adds headers to the answer, whether the request succeeds, is refused or fails. */
