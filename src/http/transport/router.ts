@@ -95,14 +95,22 @@ function compile(route: Route, traffic: Traffic): CompiledRoute {
   };
 }
 
+/** Routes whose paths begin with the same segment. */
+type Group = {
+  readonly routes: CompiledRoute[];
+  /** Whether each matches every path below that segment, so that nothing has to be compared. */
+  isOpen: boolean;
+};
+
 /** Groups routes by the first segment of their path, which none leaves open: there are 150. */
-function byFirstSegment(routes: readonly CompiledRoute[]): ReadonlyMap<string, CompiledRoute[]> {
-  const groups = new Map<string, CompiledRoute[]>();
+function byFirstSegment(routes: readonly CompiledRoute[]): ReadonlyMap<string, Group> {
+  const groups = new Map<string, Group>();
   for (const route of routes) {
-    const first = route.segments[1] ?? '';
+    const [, first = '', second] = route.segments;
     if (first === TAIL || first.startsWith(':')) throw new Error(`${route.path} has no beginning`);
-    const group = groups.get(first) ?? [];
-    group.push(route);
+    const group = groups.get(first) ?? { routes: [], isOpen: true };
+    group.routes.push(route);
+    if (second !== TAIL) group.isOpen = false;
     groups.set(first, group);
   }
   return groups;
@@ -111,13 +119,15 @@ function byFirstSegment(routes: readonly CompiledRoute[]): ReadonlyMap<string, C
 type Requested = { readonly method: string; readonly path: string; readonly isDryRun: boolean };
 
 function match(
-  groups: ReadonlyMap<string, readonly CompiledRoute[]>,
+  groups: ReadonlyMap<string, Group>,
   unmatched: RouteTraffic,
   { method, path, isDryRun }: Requested,
 ): Match {
-  const segments = path.split('/');
-  const routes = groups.get(segments[1] ?? '') ?? [];
-  const onPath = mostSpecific(routes.filter((route) => fits(route.segments, segments)));
+  const end = path.indexOf('/', 1);
+  const group = groups.get(path.slice(1, end === -1 ? path.length : end));
+  const isOpen = group?.isOpen === true && end !== -1;
+  const segments = isOpen ? [] : path.split('/');
+  const onPath = isOpen ? group.routes : mostSpecific(fitting(group, segments));
   const [first] = onPath;
   if (first === undefined) return answering(unmatched, () => failureReply(fail('notFound')));
   const wanted = method === 'HEAD' ? 'GET' : method;
@@ -145,6 +155,10 @@ function methodNotAllowed(routes: readonly CompiledRoute[]) {
     ...failureReply(fail('methodNotAllowed')),
     headers: [['Allow', methods.join(', ')], ...NO_STORE] as const,
   };
+}
+
+function fitting(group: Group | undefined, segments: readonly string[]): readonly CompiledRoute[] {
+  return group?.routes.filter((route) => fits(route.segments, segments)) ?? [];
 }
 
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
