@@ -18,8 +18,6 @@ export type DdiAsker = {
   /** `hashText` of the id. */
   readonly hash: number;
   readonly network: NetworkWords;
-  /** Address of the client, or the /64 of an IPv6 address. */
-  readonly address: string;
   /** What the path says; undefined where it says nothing. */
   readonly platform: string | undefined;
   readonly arch: string | undefined;

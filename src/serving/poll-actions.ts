@@ -31,9 +31,10 @@ import type { CheckInBuffer } from '../fleet/check-in-buffer.ts';
 import type { DeviceLabels } from '../fleet/device-labels.ts';
 import type { LedgerClock } from '../fleet/ledger-clock.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { DeviceName } from '../store/label-store.ts';
 import type { CatalogSlot, PlanDecision, PreparedPlan } from './catalog-slot.ts';
 import type { CheckUpdate } from './check-update.ts';
-import type { DdiAsker, DdiQueries } from './ddi-queries.ts';
+import type { DdiAsker, DdiPlace, DdiQueries } from './ddi-queries.ts';
 
 type PollActionsDependencies = {
   readonly queries: DdiQueries;
@@ -72,7 +73,11 @@ const SLEEP_MAX_SECONDS = 86_399;
 const AGAIN = Symbol('again');
 
 /** A channel with its settings of DDI, as it is served now. */
-type Served = { readonly slot: CatalogSlot; readonly app: string; readonly channel: string };
+type Served = {
+  readonly slot: CatalogSlot;
+  readonly appId: string;
+  readonly place: Pick<DdiPlace, 'app' | 'channel'>;
+};
 
 export class PollActions {
   constructor(private readonly dependencies: PollActionsDependencies) {}
@@ -88,9 +93,8 @@ export class PollActions {
   }
 
   /** Returns whether the action is being withdrawn. */
-  async isWithdrawing({ slot }: Served, { deviceId }: DdiAsker, id: number): Promise<boolean> {
-    const appId = slot.catalog?.snapshot.appId ?? '';
-    const { actions } = await this.dependencies.actions.read({ appId, deviceId });
+  async isWithdrawing(device: DeviceName, id: number): Promise<boolean> {
+    const { actions } = await this.dependencies.actions.read(device);
     return actions?.action?.state === 'withdrawing' && openId(actions) === id;
   }
 
@@ -100,7 +104,7 @@ export class PollActions {
   ): Promise<Outcome<PollAnswer> | typeof AGAIN> {
     const read = await this.read(served, asker);
     if (isFailure(read)) return read;
-    const { known, prepared, settings } = read;
+    const { known, prepared, settings, device } = read;
     const sleepSeconds = sleepOf(settings, asker.hash);
     if (known.actions === undefined) {
       this.count(prepared, 'unknown');
@@ -111,11 +115,14 @@ export class PollActions {
     const told = asker.version
       ? tellVersion(known.actions, asker.version.canonical, now)
       : known.actions;
-    const decision = await this.decide(read, asker);
+    const labels = prepared.asksForLabels ? await this.dependencies.labels.read(device) : NO_LABELS;
+    const decision = decide(read, asker, labels);
     const outcome = decidePoll(told, this.question(read, asker, decision, now));
     if (outcome === CHANNEL_TOO_OLD) return failUntil('unavailable', RETRY_MS);
-    const kept = await this.keep(read, decision, outcome);
-    if (kept !== undefined) return kept;
+    if (outcome.device !== known.actions) {
+      const kept = await this.keep(read, known.actions, decision, outcome);
+      if (kept !== undefined) return kept;
+    }
     if (isUnanswered(told, outcome)) this.dependencies.metrics.ddiReports.add('unanswered');
     this.count(prepared, outcomeOf(outcome));
     const { action } = outcome.device;
@@ -129,12 +136,10 @@ export class PollActions {
 
   /** Reads the device's actions, and prepares its plan by the catalog that is served then. */
   private async read(
-    { slot, app, channel }: Served,
+    { slot, appId, place: { app, channel } }: Served,
     asker: DdiAsker,
   ): Promise<Outcome<ReadDevice>> {
     const { actions, queries } = this.dependencies;
-    const appId = slot.catalog?.snapshot.appId;
-    if (appId === undefined) return failUntil('unavailable', RETRY_MS);
     const device = { appId, deviceId: asker.deviceId };
     const known = await actions.read(device);
     const settings = slot.catalog?.snapshot.ddi;
@@ -145,16 +150,6 @@ export class PollActions {
     if (prepared === undefined) return failUntil('unavailable', RETRY_MS);
     const isVersionKnown = query.version !== undefined || settings.unknownVersion === 'offer';
     return { device, known, settings, prepared, isVersionKnown };
-  }
-
-  /** Decides for a device; undefined while its version is not known and it has to wait for that. */
-  private async decide(
-    { device, prepared, isVersionKnown }: ReadDevice,
-    { hash }: DdiAsker,
-  ): Promise<Decided> {
-    const labels = prepared.asksForLabels ? await this.dependencies.labels.read(device) : NO_LABELS;
-    const who: Device = { hash, labels, slice: undefined };
-    return { who, made: isVersionKnown ? prepared.decide(who) : undefined };
   }
 
   private question(
@@ -184,12 +179,11 @@ export class PollActions {
    */
   private async keep(
     { device, known, prepared }: ReadDevice,
+    before: DeviceActions,
     { made }: Decided,
     { device: after }: PollOutcome,
   ): Promise<Failure | typeof AGAIN | undefined> {
     const { actions, check } = this.dependencies;
-    const before = known.actions;
-    if (before === undefined || after === before) return undefined;
     const candidate = made?.candidate;
     const isOpened = after.action?.state === 'open' && after.action !== before.action;
     if (isOpened && candidate !== undefined && !candidate.release.offered) {
@@ -250,7 +244,7 @@ export class PollActions {
 }
 
 type ReadDevice = {
-  readonly device: { readonly appId: string; readonly deviceId: string };
+  readonly device: DeviceName;
   readonly known: KnownActions;
   readonly settings: DdiSettings;
   readonly prepared: PreparedPlan<ArtifactCandidate>;
@@ -262,6 +256,16 @@ type Decided = {
   /** Undefined while nothing can be decided. */
   readonly made: PlanDecision<ArtifactCandidate> | undefined;
 };
+
+/** Decides for a device; for none while its version is not known and it has to wait for that. */
+function decide(
+  { prepared, isVersionKnown }: ReadDevice,
+  { hash }: DdiAsker,
+  labels: Labels,
+): Decided {
+  const who: Device = { hash, labels, slice: undefined };
+  return { who, made: isVersionKnown ? prepared.decide(who) : undefined };
+}
 
 /** Repeats work until what it read does not change meanwhile. */
 async function persist<Value>(

@@ -40,6 +40,8 @@ export type Reporter = {
   readonly appId: string;
   readonly appRef: string;
   readonly asker: DdiAsker;
+  /** Address of the client, or the /64 of an IPv6 address. */
+  readonly client: string;
   /** Whether it has shown a token of its own. */
   readonly isItself: boolean;
 };
@@ -70,12 +72,21 @@ export class ReceiveReports {
     return undefined;
   }
 
-  /** Receives feedback about an action. Rejects with `Unavailable` when a closing cannot be kept. */
-  async feedback(reporter: Reporter, id: number, body: string): Promise<void> {
+  /**
+   * Receives feedback about an action. Returns a promise where something has to be kept, which rejects with
+   * `Unavailable` when a closing cannot be.
+   */
+  feedback(reporter: Reporter, id: number, body: string): Promise<void> | undefined {
     const report = this.read(body);
+    if (report === undefined || report.result === 'progress') {
+      this.dependencies.metrics.ddiReports.add(report === undefined ? 'unreadable' : 'progress');
+      return undefined;
+    }
+    return this.close(reporter, id, report);
+  }
+
+  private async close(reporter: Reporter, id: number, report: Feedback): Promise<void> {
     const { actions, metrics } = this.dependencies;
-    if (report === undefined) return metrics.ddiReports.add('unreadable');
-    if (report.result === 'progress') return metrics.ddiReports.add('progress');
     const result = report.result === 'failure' ? 'failed' : 'succeeded';
     const before = await actions.alter(deviceOf(reporter), 'close', (device, now) =>
       closeAction(device, id, result, now),
@@ -161,7 +172,7 @@ export class ReceiveReports {
 
   /** Notes that a device failed to install the release of the action that it has closed. */
   private noteFailure(
-    { place, appId, appRef, asker, isItself }: Reporter,
+    { place, appId, appRef, asker, client, isItself }: Reporter,
     { action, last, version }: DeviceActions,
     { reason }: Feedback,
   ): void {
@@ -175,7 +186,7 @@ export class ReceiveReports {
         runs: version,
         canonicalVersion,
       },
-      ...{ reason, network: isItself ? undefined : asker.address },
+      ...{ reason, network: isItself ? undefined : client },
     });
     metrics.failures.of(appRef).reported.count += 1;
   }

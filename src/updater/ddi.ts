@@ -26,9 +26,10 @@ export type DdiResource =
   | { readonly kind: 'poll' | 'attributes' }
   | { readonly kind: 'action' | 'feedback' | 'cancel' | 'cancelFeedback'; readonly id: number };
 
-/** Segments between the channel and `controller`. */
-const MACHINE_LENGTHS: readonly number[] = [0, 2, 3];
-const MARKS = ['controller', 'v1'] as const;
+/** Place of the first segment that says what the device is, or of `controller`. */
+const MACHINE_AT = 4;
+/** Places of `controller`, after none, two or three segments that say what the device is. */
+const MARK_PLACES: readonly number[] = [MACHINE_AT, MACHINE_AT + 2, MACHINE_AT + 3];
 const ID = /^\d{1,15}$/;
 /** The part of a chunk that Zephyr installs. */
 const PART = 'bApp';
@@ -37,16 +38,17 @@ export const RAUC_AGENT = 'rauc-hawkbit';
 
 /** Reads the path of an address that begins with `/ddi/`; undefined if it is none of a device. */
 export function readDdiAddress(path: string): DdiAddress | undefined {
-  const [, , app = '', channel = '', ...rest] = path.split('/');
-  const length = MACHINE_LENGTHS.find((each) =>
-    MARKS.every((mark, index) => rest[each + index] === mark),
+  const segments = path.split('/');
+  const at = MARK_PLACES.find(
+    (each) => segments[each] === 'controller' && segments[each + 1] === 'v1',
   );
-  if (length === undefined) return undefined;
-  const controllerId = rest[length + MARKS.length] ?? '';
-  const machine = rest.slice(0, length);
-  const below = rest.slice(length + MARKS.length + 1);
-  if ([app, channel, controllerId, ...machine].includes('')) return undefined;
-  const base = `/${['ddi', app, channel, ...machine, ...MARKS, controllerId].join('/')}`;
+  if (at === undefined) return undefined;
+  const [, , app = '', channel = ''] = segments;
+  const machine = segments.slice(MACHINE_AT, at);
+  const controllerId = segments[at + 2] ?? '';
+  if (app === '' || channel === '' || controllerId === '' || machine.includes('')) return undefined;
+  const below = segments.slice(at + 3);
+  const base = below.length === 0 ? path : path.slice(0, -below.join('/').length - 1);
   return { app, channel, machine, controllerId, base, resource: resourceOf(below) };
 }
 

@@ -1,28 +1,31 @@
-// Tests what the route of devices that speak DDI makes of faults (docs/contract.md 34.36): the rest of it is
+// Tests what the routes of devices that speak DDI make of faults (docs/contract.md 34.36): the rest of it is
 // tested over HTTP, in test/service/ddi.test.ts.
 
 import { describe, expect, it } from 'vitest';
+import { fail, failUntil } from '../../src/contract/failure.ts';
 import { Unavailable } from '../../src/contract/store-fault.ts';
-import { ddiRoutes } from '../../src/http/device/ddi-route.ts';
+import {
+  DdiAdmission,
+  type DdiAdmissionDependencies,
+} from '../../src/http/device/ddi-admission.ts';
+import { type DdiReportDependencies, ddiRoutes } from '../../src/http/device/ddi-routes.ts';
 import type { Exchange } from '../../src/http/transport/exchange.ts';
 import { RequestNotes } from '../../src/http/transport/request-observation.ts';
 
-type Dependencies = Parameters<typeof ddiRoutes>[0];
+const snapshot = { ddi: {}, ddiAuth: 'open', appId: 'app_1', appRef: 'gateway' };
+const SERVED = { peek: () => ({ catalog: { snapshot } }) };
 
 /** Returns the answer to a closing of which `feedback` is what becomes of it, and what was logged. */
-async function close(feedback: () => Promise<void>) {
+async function close(feedback: () => Promise<void>, catalogs: object = SERVED) {
   const logged: string[] = [];
-  const snapshot = { ddi: {}, ddiAuth: 'open', appId: 'app_1', appRef: 'gateway' };
+  const admission = new DdiAdmission({
+    catalogs,
+    gate: { limitActions: () => undefined },
+  } as unknown as DdiAdmissionDependencies);
   const dependencies = {
-    catalogs: { find: async () => ({ catalog: { snapshot } }) },
-    credentials: {},
-    gate: { limitActions: async () => undefined },
-    polls: {},
-    reports: { feedback },
-    publicUrl: undefined,
-    trustProxy: 0,
+    ...{ admission, reports: { feedback }, trustProxy: 0 },
     log: { error: (_: object, message: string) => logged.push(message) },
-  } as unknown as Dependencies;
+  } as unknown as DdiReportDependencies;
   const exchange: Exchange = {
     method: 'POST',
     path: '/ddi/gateway/stable/controller/v1/board-1/deploymentBase/11/feedback',
@@ -33,9 +36,14 @@ async function close(feedback: () => Promise<void>) {
     body: Promise.resolve(Buffer.from('{}')),
     notes: new RequestNotes(),
   };
-  const route = ddiRoutes(dependencies).find(({ method }) => method === 'POST');
+  const route = ddiRoutes('/ddi/*', dependencies).find(({ method }) => method === 'POST');
   const reply = await route?.handler(exchange);
   return { status: reply?.status, headers: new Map(reply?.headers), body: reply?.body, logged };
+}
+
+/** Catalogs without this channel, of which `find` is what becomes. */
+function absent(find: () => Promise<unknown>) {
+  return { peek: () => undefined, find };
 }
 
 describe('a closing', () => {
@@ -54,5 +62,14 @@ describe('a closing', () => {
     expect(JSON.parse(String(answer.body))).toEqual({
       error: 'Temporarily unavailable, try again shortly',
     });
+  });
+
+  it.each([
+    ['is loaded first', async () => SERVED.peek(), 200],
+    ['is not known', async () => fail('unknownChannel'), 404],
+    ['cannot be loaded', async () => failUntil('unavailable', 1000), 429],
+    ['no store has', () => Promise.reject(new Unavailable('ledger', 'it is away')), 429],
+  ])('whose channel %s is answered all the same', async (_, find, status) => {
+    expect(await close(async () => {}, absent(find))).toMatchObject({ status, logged: [] });
   });
 });

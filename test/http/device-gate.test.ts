@@ -25,26 +25,34 @@ function gateWith(trustedProxies: number) {
   const gate = new DeviceGate(limit, trustedProxies, true);
   /** Number of times that the address of a client was read. */
   let reads = 0;
-  const ask = ({ address, forwardedFor = [] }: Sent, id?: string): number => {
-    const res = {
-      getRemoteAddressAsText() {
-        reads += 1;
-        return new TextEncoder().encode(address).buffer;
-      },
-    };
-    const req = {
-      forEach(tell: (name: string, value: string) => void) {
-        for (const line of forwardedFor) tell('x-forwarded-for', line);
-      },
-    };
-    const hash = id === undefined ? undefined : hashText(id);
-    return gate.now(res as HttpResponse, req as unknown as HttpRequest, id, hash);
+  const ask = (asked: Sent, id?: string): number => {
+    const { res, req } = sent(asked, () => {
+      reads += 1;
+    });
+    return gate.now(res, req, id, id === undefined ? undefined : hashText(id));
   };
   const use = (sent: Sent, id?: string): void => {
     for (let n = 0; n < 120; n++) expect(ask(sent, id)).toBe(0);
   };
   const network = () => readNetwork(gate.network, 0);
-  return { ask, use, network, clock, reads: () => reads };
+  const poll = async (id: string) => gate.limitActions(id, false);
+  return { gate, ask, use, poll, network, clock, reads: () => reads };
+}
+
+/** Request from an address; `note` is called when that is read. */
+function sent({ address, forwardedFor = [] }: Sent, note = () => {}) {
+  const res = {
+    getRemoteAddressAsText() {
+      note();
+      return new TextEncoder().encode(address).buffer;
+    },
+  };
+  const req = {
+    forEach(tell: (name: string, value: string) => void) {
+      for (const line of forwardedFor) tell('x-forwarded-for', line);
+    },
+  };
+  return { res: res as HttpResponse, req: req as unknown as HttpRequest };
 }
 
 it('a device has one budget from every address', () => {
@@ -105,4 +113,33 @@ it('a flood of devices makes networks forgotten, and confuses none', () => {
       expect(network()).toBe(addressOf(device));
     }
   }
+});
+
+it('the network of a poll is cached only where the device was the last that was counted', async () => {
+  const { gate, poll } = gateWith(0);
+  const networkOf = (address: string, isLatest: boolean) => {
+    const { res, req } = sent({ address });
+    return readNetwork(gate.networkOf(res, req, isLatest), 0);
+  };
+  expect(await poll('a')).toBeUndefined();
+  expect(networkOf('203.0.113.1', true)).toBe('203.0.113.1');
+  expect(await poll('b')).toBeUndefined();
+  // `a`, which had to wait for its channel: it is not counted yet.
+  expect(networkOf('198.51.100.1', false)).toBe('198.51.100.1');
+  expect(networkOf('203.0.113.2', true)).toBe('203.0.113.2');
+  expect(await poll('a')).toBeUndefined();
+  expect(networkOf('198.51.100.1', true)).toBe('203.0.113.1');
+});
+
+it('polls have a budget beside the checks, and reports five times as much', async () => {
+  const { gate, use, ask } = gateWith(0);
+  use({ address: '1.1.1.1' }, 'a');
+  const admitted = async (isReport: boolean, asks: number) => {
+    const answers = [];
+    for (let n = 0; n < asks; n++) answers.push(await gate.limitActions('a', isReport));
+    return answers.filter((each) => each === undefined).length;
+  };
+  expect([await admitted(false, 130), await admitted(true, 610)]).toEqual([120, 600]);
+  expect(await gate.limitActions('a', false)).toMatchObject({ failure: 'rateLimited' });
+  expect(ask({ address: '1.1.1.1' }, 'a')).toBe(60);
 });

@@ -14,8 +14,8 @@ import {
   writeIpv4,
   writeNetwork,
 } from '../../domain/fleet/network-words.ts';
-import { ADMITTED } from '../../domain/fleet/sliding-window-limiter.ts';
-import type { DeviceLimit } from '../../fleet/device-limit.ts';
+import { ADMITTED, MUST_SETTLE } from '../../domain/fleet/sliding-window-limiter.ts';
+import { type DeviceLimit, refusalOf } from '../../fleet/device-limit.ts';
 import type { Asker } from '../../flow/batcher.ts';
 import { clientAddress } from '../transport/client-address.ts';
 import { addressText, type Exchange, remoteAddressOf } from '../transport/exchange.ts';
@@ -99,15 +99,38 @@ export class DeviceGate {
 
   /**
    * Counts a request of a device that speaks DDI, apart from its requests to other addresses: 120 polls a
-   * minute, and five times as many reports. Resolves with the 429, or undefined if it is admitted.
+   * minute, and five times as many reports. Returns the 429, or undefined if it is admitted; a promise of
+   * that where the engine decides.
    */
-  async limitActions(id: string, isReport: boolean): Promise<Failure | undefined> {
-    let refusal: Failure | undefined;
-    for (const seed of isReport ? REPORT_SEEDS : POLL_SEEDS) {
-      refusal = await this.limit.limit(hashText(id, seed), secondHash(id, seed));
-      if (refusal === undefined) break;
-    }
-    return refusal;
+  limitActions(id: string, isReport: boolean): Failure | undefined | Promise<Failure | undefined> {
+    return isReport ? this.limitBySeeds(id, REPORT_SEEDS) : this.limitBySeeds(id, POLL_SEEDS);
+  }
+
+  private limitBySeeds(
+    id: string,
+    [seed = 0, ...others]: readonly number[],
+  ): Failure | undefined | Promise<Failure | undefined> {
+    this.hash = hashText(id, seed);
+    this.tag = secondHash(id, seed);
+    const wait = this.limit.now(this.hash, this.tag);
+    if (wait === ADMITTED) return undefined;
+    const next = (seconds: number) => {
+      if (seconds === ADMITTED) return undefined;
+      return others.length === 0 ? refusalOf(seconds) : this.limitBySeeds(id, others);
+    };
+    return wait === MUST_SETTLE ? this.later().then(next) : next(wait);
+  }
+
+  /**
+   * Returns the network of a request's client, in the array that the next request overwrites. `isLatest`:
+   * whether the request is the one that was counted last, and admitted; its network is then cached.
+   */
+  networkOf(res: HttpResponse, req: HttpRequest, isLatest: boolean): NetworkWords {
+    const { network } = this;
+    if (!this.readsNetworks) return network;
+    if (isLatest) this.findNetwork(res, req);
+    else writeNetwork(this.clientOf(remoteAddressOf(res), req), network);
+    return network;
   }
 
   /**

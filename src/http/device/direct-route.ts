@@ -41,9 +41,7 @@ export abstract class DirectRoute {
       this.serve(request, req);
     } catch (error) {
       // An uncaught exception of a handler would end the process; only this request may fail.
-      const reply = faultReply(error, this.waiting(request), this.traffic);
-      this.write(request, reply);
-      this.replies.count(reply.status);
+      this.answer(request, faultReply(error, this.waiting(request), this.traffic));
     }
     if (this.replies.isWatched) this.present = undefined;
   }
@@ -58,7 +56,11 @@ export abstract class DirectRoute {
   }
 
   protected refuse(request: DeviceRequest, failure: Failure): void {
-    const reply = refusalReply(failure);
+    this.answer(request, refusalReply(failure));
+  }
+
+  /** Writes a reply at once, and counts it. */
+  protected answer(request: DeviceRequest, reply: Reply): void {
     this.write(request, reply);
     this.replies.count(reply.status);
   }

@@ -132,9 +132,7 @@ class SliceRoute extends DirectRoute {
     decision: PlanDecision<ArtifactCandidate>,
     ifNoneMatch: string,
   ): void {
-    const reply = this.reply(decision, ifNoneMatch);
-    this.write(request, reply);
-    this.replies.count(reply.status);
+    this.answer(request, this.reply(decision, ifNoneMatch));
   }
 
   private reply({ plan, candidate }: PlanDecision<ArtifactCandidate>, ifNoneMatch: string): Reply {

@@ -4,7 +4,9 @@ import { FOLLOWED_MS } from '../../fleet/action-feed.ts';
 import { ActionRecord } from '../../fleet/action-record.ts';
 import { UnstoredActions } from '../../fleet/unstored-actions.ts';
 import { pause } from '../../flow/pause.ts';
-import { ddiRoutes } from '../../http/device/ddi-route.ts';
+import { DdiAdmission, type DdiAdmissionDependencies } from '../../http/device/ddi-admission.ts';
+import { DdiPollRoute } from '../../http/device/ddi-poll-route.ts';
+import { ddiRoutes } from '../../http/device/ddi-routes.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { DdiQueries } from '../../serving/ddi-queries.ts';
@@ -15,13 +17,13 @@ import type { DeviceSide } from './device-side.ts';
 import { assembleAdmission, type Fleet } from './shared-parts.ts';
 import type { Stores } from './stores.ts';
 
-type DdiOptions = Pick<DeviceSide, 'catalogs' | 'check' | 'gate'> & {
+type DdiOptions = Pick<DeviceSide, 'catalogs' | 'check' | 'gate' | 'traffic'> & {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly stores: Stores;
   readonly fleet: Pick<Fleet, 'labels' | 'checkIns' | 'clock'>;
-  readonly credentials: Parameters<typeof ddiRoutes>[0]['credentials'];
+  readonly credentials: DdiAdmissionDependencies['credentials'];
 };
 
 type ActionOptions = Pick<DdiOptions, 'log' | 'metrics'> & {
@@ -44,23 +46,30 @@ export function assembleActions({ stores, log, metrics, clock }: ActionOptions) 
   return { unstored, actions };
 }
 
+/** First segment of the addresses. */
+const PREFIX = '/ddi';
+const PATH = `${PREFIX}/*`;
+
 /** Assembles the routes, and the writing of what they change; starts nothing. */
 export function assembleDdi(options: DdiOptions) {
-  const { config, log, metrics, stores, fleet, catalogs, check, gate, credentials } = options;
+  const { config, log, metrics, stores, fleet, catalogs, check, gate, traffic } = options;
   const { labels, checkIns, clock } = fleet;
+  const { publicUrl, trustProxy } = config;
   const { unstored, actions } = assembleActions({ stores, log, metrics, clock });
-  const shared = { queries: new DdiQueries(), actions, labels, clock, metrics };
+  const shared = { queries: new DdiQueries(), actions, labels, checkIns, clock, metrics };
+  const polls = new PollActions({ ...shared, check });
   const admission = assembleAdmission(config, stores.ledger, log);
+  const reports = new ReceiveReports({ ...shared, unstored, admission });
+  const door = new DdiAdmission({ catalogs, credentials: options.credentials, gate });
   return {
     unstored,
     actions,
-    routes: ddiRoutes({
-      ...{ catalogs, credentials, gate },
-      polls: new PollActions({ ...shared, check, checkIns }),
-      reports: new ReceiveReports({ ...shared, unstored, admission, checkIns }),
-      publicUrl: config.publicUrl,
-      trustProxy: config.trustProxy,
-      log,
-    }),
+    /** Handlers that bypass the router, by prefix. */
+    direct: {
+      [PREFIX]: new DdiPollRoute(PATH, {
+        ...{ admission: door, gate, polls, publicUrl, trustProxy, traffic },
+      }),
+    },
+    routes: ddiRoutes(PATH, { admission: door, reports, trustProxy, log }),
   };
 }

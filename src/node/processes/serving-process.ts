@@ -104,6 +104,7 @@ function assembleServing(options: ServingOptions) {
     keyUses,
     edgeRoutes: followed.routes,
     routes: [...devices.routes, ...ddi.routes],
+    direct: ddi.direct,
     actions: ddi.actions,
   };
   return {
@@ -137,6 +138,8 @@ function assembleServing(options: ServingOptions) {
 }
 
 type Parts = DeviceSide & {
+  /** Handlers that bypass the router beside those of updaters, by prefix. */
+  readonly direct: ReturnType<typeof assembleDdi>['direct'];
   readonly edgeRoutes: readonly Route[];
   readonly rareLog: RareLog;
   /** Ledger for clients' calls (`guardChanges`): if it went back, a change recovers it first. */
@@ -217,7 +220,7 @@ function assembleHandlers(
   return {
     /** Handlers of the service's port. */
     handlers: {
-      direct: directHandlers(parts.updaters),
+      direct: { ...directHandlers(parts.updaters), ...parts.direct },
       router: createRouter([...routes, ...(isConsoleApart ? wayToConsole : forPeople)], traffic),
     },
     /** Handler of the admin address, if this process serves one. */
