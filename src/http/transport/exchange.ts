@@ -257,10 +257,16 @@ function receiveBody(
         held += chunk.byteLength;
         // A copy, because the memory of a chunk is valid only during this call.
         chunks.push(Buffer.copyBytesFrom(new Uint8Array(chunk)));
-        if (isLast) finish(Buffer.concat(chunks));
+        if (isLast) finish(joined(chunks));
       }
     });
   });
+}
+
+/** Returns chunks as one, without another copy where there is one. */
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first, ...others] = chunks;
+  return first !== undefined && others.length === 0 ? first : Buffer.concat(chunks);
 }
 
 // Memory budget for request bodies that have not arrived completely. A body arrives before its sender is

@@ -31,6 +31,7 @@ export type Route = {
 };
 
 const TAIL = '*';
+const NO_PARAMS: ReadonlyMap<string, string> = new Map();
 
 /** Surfaces by the first segment of a path. */
 const SURFACES: Readonly<Record<string, Surface>> = {
@@ -54,12 +55,14 @@ const SURFACES: Readonly<Record<string, Surface>> = {
 
 type CompiledRoute = Route & {
   readonly segments: readonly string[];
+  /** Parameters of a request to a path without any, so that the route is its match. */
+  readonly params: ReadonlyMap<string, string>;
   readonly replies: RouteTraffic;
   /** Traffic of requests to the path with a method that it does not have. */
   readonly refused: RouteTraffic;
 };
 type Match = Omit<Route, 'method' | 'path'> & {
-  readonly params: Map<string, string>;
+  readonly params: ReadonlyMap<string, string>;
   readonly replies: RouteTraffic;
 };
 
@@ -71,14 +74,18 @@ export function createRouter(
   const groups = byFirstSegment(routes.map((route) => compile(route, traffic)));
   const unmatched = traffic.on({ surface: 'other', method: 'any', route: 'none' });
   return (res, req) => {
-    const { params, handler, replies, ...limits } = match(groups, unmatched, {
-      ...{ method: req.getMethod().toUpperCase(), path: req.getUrl() },
-      isDryRun: (req.getQuery('dryRun') ?? 'false') !== 'false',
-    });
+    const { params, handler, replies, bodyBytesMax, bodyMsMax, bodyBudget } = match(
+      groups,
+      unmatched,
+      {
+        ...{ method: req.getMethod().toUpperCase(), path: req.getUrl() },
+        isDryRun: (req.getQuery('dryRun') ?? 'false') !== 'false',
+      },
+    );
     const body: BodyLimit = {
-      bytesMax: limits.bodyBytesMax ?? LIMIT.bodyBytesMax,
-      msMax: limits.bodyMsMax ?? LIMIT.bodyMsMax,
-      budget: limits.bodyBudget ?? 'credentialed',
+      bytesMax: bodyBytesMax ?? LIMIT.bodyBytesMax,
+      msMax: bodyMsMax ?? LIMIT.bodyMsMax,
+      budget: bodyBudget ?? 'credentialed',
     };
     runExchange(res, req, { params, handler, body, replies }, traffic);
   };
@@ -90,6 +97,7 @@ function compile(route: Route, traffic: Traffic): CompiledRoute {
   return {
     ...route,
     segments,
+    params: NO_PARAMS,
     replies: traffic.on({ ...labels, method: route.method }),
     refused: traffic.on({ ...labels, method: 'any' }),
   };
@@ -142,11 +150,11 @@ function match(
   if (isDryRun && wanted !== 'GET' && route.hasDryRun === undefined) {
     return answering(route.replies, () => failureReply(invalidField('dryRun', 'Has no dry run')));
   }
-  return { ...route, params };
+  return params.size === 0 ? route : { ...route, params };
 }
 
 function answering(replies: RouteTraffic, handler: Handler): Match {
-  return { params: new Map(), handler, replies };
+  return { params: NO_PARAMS, handler, replies };
 }
 
 function methodNotAllowed(routes: readonly CompiledRoute[]) {
@@ -181,7 +189,7 @@ function mostSpecific(routes: readonly CompiledRoute[]): readonly CompiledRoute[
 function readParams(
   pattern: readonly string[],
   segments: readonly string[],
-): Map<string, string> | undefined {
+): ReadonlyMap<string, string> | undefined {
   const params = new Map<string, string>();
   for (const [index, part] of pattern.entries()) {
     if (!part.startsWith(':')) continue;
