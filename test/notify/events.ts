@@ -67,6 +67,16 @@ const SAID: readonly (readonly [NotificationEvent['type'], facts: object, senten
     'ann@example.com is now owner of Acme, was viewer, changed by the operator.',
   ],
   [
+    'member.changed',
+    { member: { ...member, roleBefore: null }, ...nowhere, ...byAnn },
+    'ann@example.com joined Acme as owner, invited by ann@example.com.',
+  ],
+  [
+    'member.changed',
+    { member: { ...member, role: null }, ...nowhere, ...byOperator },
+    'ann@example.com is no longer a member of Acme, removed by the operator.',
+  ],
+  [
     'approval.requested',
     { approval, reason: 'Hotfix' },
     '…: publish waits for an approval, asked for by key CI: Hotfix.',

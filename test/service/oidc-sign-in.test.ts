@@ -224,6 +224,15 @@ describeOnBackends('sign-in with OpenID Connect', (backend) => {
     expect(await visitor.roleIn(second)).toBe('viewer');
   });
 
+  it('leads a new person past an invitation that is used by then, and others to it (§31.5)', async () => {
+    const { email } = arrives();
+    const { pathname } = new URL(String((await invite(email, 'publisher')).body?.url));
+    const visitor = browser();
+    expect(await visitor.signIn(pathname)).toBe('/console');
+    expect(await visitor.roleIn(org)).toBe('publisher');
+    expect(await browser().signIn(pathname)).toBe(pathname);
+  });
+
   it('refuses who has no address, or one that is no text (§31.10)', async () => {
     for (const email of [undefined, 7, 'nobody']) {
       arrives();
