@@ -44,7 +44,7 @@ function deviceOf(...versions: readonly string[]) {
   const tell = (version: string) => history.attributes(change(), version);
   const fetch = (id: string, version?: string) => history.fetched(answer(), id, version);
   tell(TOLD);
-  return { history, model, stores, poll, close, tell, fetch };
+  return { history, model, stores, answer, poll, close, tell, fetch, now: () => now };
 }
 
 /** A device that has fetched the action for the only release. */
@@ -131,6 +131,31 @@ describe('the judge of devices that speak DDI', () => {
     lower.fetch(ONE, '1.1.0');
     expect(lower.poll({ deployment: ONE })).toBe('1.2.0 is not listed, but 11');
     expect(lower.poll({ deployment: TWO, asksAttributes: true })).toContain('asked for again');
+  });
+
+  it('asks for no attributes again, unless a loss took the device until after they were told (§34.36)', () => {
+    const { history, poll, tell, now } = deviceOf();
+    const again = () => poll({ asksAttributes: true });
+    history.back(now());
+    expect(again()).toBe('attributes are asked for again');
+    history.lost();
+    tell(TOLD);
+    expect(again()).toBeUndefined();
+    history.back(now());
+    expect(again()).toBeUndefined();
+    tell(TOLD);
+    history.back(now() + 1);
+    expect(again()).toBe('attributes are asked for again');
+  });
+
+  it('asks for no attributes again of a device that no loss could take: it was told nothing before', () => {
+    const { answer, model } = deviceOf();
+    const history = new DdiHistory('new', model, new ReleaseNumbers());
+    history.lost();
+    history.attributes({ ...answer(), isClosing: false }, TOLD);
+    const listed = { version: undefined, deployment: undefined, cancel: undefined };
+    const again = { ...answer(), ...listed, asksAttributes: true };
+    expect(history.poll(again)).toBe('attributes are asked for again');
   });
 
   it('knows of no release while the ledger goes back', () => {

@@ -94,6 +94,8 @@ export class DdiHistory {
   private readonly closings: Closing[] = [];
   /** Whether a poll was not answered since the last one that was. */
   private isPollInDoubt = false;
+  /** Moment since which the record surely has the device again; Infinity while a loss has taken it. */
+  private recordedSince = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly device: string,
@@ -101,8 +103,22 @@ export class DdiHistory {
     private readonly numbers: ReleaseNumbers,
   ) {}
 
+  /**
+   * Notes that a loss has taken a device that was told to be on record. What it tells until it is `back`
+   * may be lost: 34.36 promises what either store keeps to devices on record.
+   */
+  lost(): void {
+    if (this.put !== undefined) this.recordedSince = Number.POSITIVE_INFINITY;
+  }
+
+  /** Notes that the record had the device at a moment. */
+  back(at: Moment): void {
+    if (this.recordedSince === Number.POSITIVE_INFINITY) this.recordedSince = at;
+  }
+
   /** Judges a poll and notes it; returns why its answer is wrong. */
-  poll(poll: DdiPoll): string | undefined {
+  poll(told: DdiPoll): string | undefined {
+    const poll = this.asRecorded(told);
     const { deployment, cancel, asked, answered } = poll;
     const change = { asked, answered, isClosing: false };
     if (poll.version !== undefined) this.tell(poll.version, change);
@@ -124,7 +140,8 @@ export class DdiHistory {
   }
 
   /** Judges the answer to a fetch; `version` is undefined for 404. */
-  fetched(answer: DdiAnswer, id: string, version: string | undefined): string | undefined {
+  fetched(told: DdiAnswer, id: string, version: string | undefined): string | undefined {
+    const answer = this.asRecorded(told);
     const { asked, answered } = answer;
     if (version === undefined) {
       return this.isSurelyOpen(answer, id) ? `the action ${id} is unknown` : undefined;
@@ -154,6 +171,13 @@ export class DdiHistory {
   /** Notes that the device has answered a cancellation. */
   cancelled(id: string, change: DdiChange): void {
     this.ended.set(id, change);
+  }
+
+  /** Returns an answer by which nothing is kept that was asked for before the record had the device again. */
+  private asRecorded<Answer extends DdiAnswer>(answer: Answer): Answer {
+    const isKept = (change: DdiChange) =>
+      change.asked >= this.recordedSince && answer.isKept(change);
+    return { ...answer, isKept };
   }
 
   private tell(version: string, change: DdiChange): void {

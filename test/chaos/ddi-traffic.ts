@@ -69,6 +69,7 @@ class Player {
     const { app, loop } = playing;
     this.id = `ddi-${loop}-${index}`;
     this.history = new DdiHistory(this.id, app.model, app.numbers);
+    app.histories.set(this.id, this.history);
     this.isVersionInAddress = index % 2 === 0;
   }
 

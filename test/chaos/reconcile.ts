@@ -24,6 +24,8 @@ const RELEASES = `
 const DEVICES = `
   SELECT apps.ref AS app, device_id AS device, labels ->> 'ring' AS ring
   FROM devices JOIN apps ON apps.id = devices.app_id WHERE labels ? 'ring'`;
+const RECORDED = `
+  SELECT apps.ref AS app, device_id AS device FROM devices JOIN apps ON apps.id = devices.app_id`;
 
 /**
  * Notes as wrong every acknowledged write that the ledger does not have, unless the loss took it, and brings
@@ -62,7 +64,21 @@ export async function reconcile(
       compare(`${tenant.app} ${device}`, fact, rings.get(device) ?? undefined);
     }
   }
+  await findLost(world, apps, loss);
   return lostCount;
+}
+
+/** Tells the histories of devices that speak DDI which of them a loss has taken, and which are back. */
+async function findLost(world: World, apps: readonly ChaosApp[], loss?: Loss): Promise<void> {
+  const askedAt = performance.now();
+  const rows = await world.query<Omit<DeviceRow, 'ring'>>(RECORDED);
+  for (const { tenant, histories } of apps) {
+    const recorded = new Set(rows.flatMap(({ app, device }) => (app === tenant.app ? device : [])));
+    for (const [device, history] of histories) {
+      if (recorded.has(device)) history.back(askedAt);
+      else if (loss !== undefined) history.lost();
+    }
+  }
 }
 
 /**

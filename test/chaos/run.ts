@@ -129,7 +129,7 @@ async function createApp({ nodes }: World): Promise<ChaosApp> {
     isForAll: new Fact(true, from, performance.now()),
   });
   await answerDdi(nodes, tenant);
-  return { tenant, model, numbers: new ReleaseNumbers(), releaseCount: 1 };
+  return { tenant, model, numbers: new ReleaseNumbers(), histories: new Map(), releaseCount: 1 };
 }
 
 /** Turns DDI on, and waits until every node answers it. */

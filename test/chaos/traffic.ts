@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { sleep } from '../support/eventually.ts';
 import { type Answer, ARTIFACT, type Tenant } from '../support/tenant.ts';
-import type { ReleaseNumbers } from './ddi-oracle.ts';
+import type { DdiHistory, ReleaseNumbers } from './ddi-oracle.ts';
 import { Fact, type Moment } from './fact.ts';
 import type { Judge } from './judge.ts';
 import type { ModelChannel, ModelRelease, ModelStatus, Told } from './oracle.ts';
@@ -29,6 +29,8 @@ export type ChaosApp = {
   readonly tenant: Tenant;
   readonly model: ModelChannel;
   readonly numbers: ReleaseNumbers;
+  /** Histories of the devices that speak DDI, by their ids. */
+  readonly histories: Map<string, DdiHistory>;
   /** Number of the newest release. */
   releaseCount: number;
 };
