@@ -1,16 +1,16 @@
 // Metrics of a node, as a query adds them up over its processes.
 
+import { eventually } from './eventually.ts';
 import { type Answer, send } from './tenant.ts';
 
-/** Times that a node is asked which has answered 503: its supervisor did not answer in time. */
-const SCRAPES_MAX = 10;
-
-/** Asks what a node tells of itself; again, as a scraper does, when it answers 503. Returns the last one. */
+/** Asks what a node tells of itself, until its supervisor answers in time: it is 503 before. */
 export async function scrape(node: { readonly url: string }, path: string): Promise<Answer> {
-  for (let asked = 1; ; asked++) {
-    const answer = await send(node, 'GET', path);
-    if (answer.status !== 503 || asked === SCRAPES_MAX) return answer;
-  }
+  let answer = await send(node, 'GET', path);
+  await eventually(`${path} is answered`, async () => {
+    if (answer.status === 503) answer = await send(node, 'GET', path);
+    return answer.status !== 503;
+  });
+  return answer;
 }
 
 /** Reads the metrics of a node, each series once for all processes and routes; throws without an answer. */
