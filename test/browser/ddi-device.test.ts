@@ -6,7 +6,7 @@ import { faultsOn } from '../support/accessibility-faults.ts';
 import { describeOwnerTab } from '../support/browser.ts';
 import { DdiDevice } from '../support/ddi-device.ts';
 import { eventually } from '../support/eventually.ts';
-import { admin, randomId } from '../support/tenant.ts';
+import { randomId } from '../support/tenant.ts';
 
 const HOSTILE = '<img src=x onerror="alert(1)">';
 const FILE = {
@@ -19,8 +19,7 @@ const FILE = {
 describeOwnerTab('a device that speaks DDI at the console', (opened, node) => {
   it('shows why it failed and that it does not try again, until a person lets it', async () => {
     const { at, page, tenant, open, soon } = opened();
-    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: { retries: 0 } });
+    await tenant.openDdi({ retries: 0 });
     const device = new DdiDevice(node, tenant.app, `d-${randomId()}`, {
       machine: 'linux/x86_64/1.0.0',
     });

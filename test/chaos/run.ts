@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { DdiDevice } from '../support/ddi-device.ts';
 import { eventually, sleep } from '../support/eventually.ts';
-import { admin, createTenant, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 import { RETRY_AFTER_MINUTES, ReleaseNumbers } from './ddi-oracle.ts';
 import { playDdiDevices } from './ddi-traffic.ts';
 import { startForeignRedis } from './elsewhere.ts';
@@ -134,9 +134,7 @@ async function createApp({ nodes }: World): Promise<ChaosApp> {
 
 /** Turns DDI on, and waits until every node answers it. */
 async function answerDdi(nodes: World['nodes'], tenant: Tenant): Promise<void> {
-  const [{ serving }] = nodes;
-  await admin(serving, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-  await tenant.setChannel({ ddi: { retryAfterMinutes: RETRY_AFTER_MINUTES } });
+  await tenant.openDdi({ retryAfterMinutes: RETRY_AFTER_MINUTES });
   for (const { name, serving } of nodes) {
     const device = new DdiDevice(serving, tenant.app, 'first');
     await eventually(`${name} answers DDI`, async () => (await device.ask('GET')).status === 200);

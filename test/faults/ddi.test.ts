@@ -8,7 +8,7 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { DdiDevice } from '../support/ddi-device.ts';
 import { eventually } from '../support/eventually.ts';
 import { startRedis } from '../support/redis-server.ts';
-import { admin, createTenant, type Tenant } from '../support/tenant.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const FILE = {
   platform: 'linux',
@@ -27,8 +27,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     cluster = await startCluster();
     nodes = await Promise.all([cluster.addNode(), cluster.addNode()]);
     tenant = await createTenant(nodes[0]);
-    await admin(nodes[0], 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: {} });
+    await tenant.openDdi();
     await tenant.release('2.0.0', { artifacts: [FILE] });
     for (const node of nodes) {
       const device = new DdiDevice(node, tenant.app, 'first');

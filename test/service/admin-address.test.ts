@@ -78,8 +78,7 @@ describeOnBackends('an admin address', (backend) => {
 
   it('a person there lets a device that speaks DDI have a release again (§34.52)', async () => {
     const tenant = await createTenant(console);
-    await admin(console, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: { retries: 0 } });
+    await tenant.openDdi({ retries: 0 });
     const file = { platform: 'linux', url: 'https://dl.example.com/i.swu', size: 9 };
     const artifacts = [{ ...file, sha1: 'a'.repeat(40) }];
     await tenant.at(node).release('2.0.0', { artifacts });

@@ -19,10 +19,6 @@ const FILE = {
 serviceSuite('operations on devices that speak DDI', (node) => {
   const tenant = testTenant(node);
 
-  async function turnOn(settings: Json = {}): Promise<void> {
-    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: settings });
-  }
   const publish = () => tenant.release('2.0.0', { artifacts: [FILE] });
 
   /** A device on record, whose version is its address's or, if that has none, not told yet. */
@@ -53,7 +49,7 @@ serviceSuite('operations on devices that speak DDI', (node) => {
     });
 
   it('get a release again, all of them or those that are named (34.52)', async () => {
-    await turnOn({ retries: 0 });
+    await tenant.openDdi({ retries: 0 });
     await publish();
     const [one, other] = [await recorded(OLD), await recorded(OLD)];
     const ended = [await fail(one), await fail(other)];
@@ -76,7 +72,7 @@ serviceSuite('operations on devices that speak DDI', (node) => {
   });
 
   it('are read with what they install, and with what they do not get again (34.50)', async () => {
-    await turnOn({ retries: 0 });
+    await tenant.openDdi({ retries: 0 });
     // Reasons are kept of devices that were on record before the release was published (§27.9).
     const made = await recorded(OLD);
     await publish();
@@ -103,7 +99,7 @@ serviceSuite('operations on devices that speak DDI', (node) => {
   });
 
   it('are explained as their next poll is decided (34.51)', async () => {
-    await turnOn({ retries: 0 });
+    await tenant.openDdi({ retries: 0 });
     await publish();
     const [silent, made] = [await recorded(), await recorded(OLD)];
     const explained = async ({ id }: DdiDevice) => {
@@ -128,7 +124,7 @@ serviceSuite('operations on devices that speak DDI', (node) => {
   });
 
   it('run what a fleet report says, which ends the action for that version', async () => {
-    await turnOn();
+    await tenant.openDdi();
     await publish();
     const made = await recorded();
     const report = (version: string) =>
@@ -149,7 +145,7 @@ serviceSuite('operations on devices that speak DDI', (node) => {
   });
 
   it('get again what is published alone (34.52)', async () => {
-    await turnOn();
+    await tenant.openDdi();
     await publish();
     await tenant.serve('2.0.0', { status: 'paused' });
     for (const more of [{}, { deviceIds: ['a'] }]) {

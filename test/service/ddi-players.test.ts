@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { loopbackServer } from '../support/loopback-server.ts';
 import { RaucPlayer } from '../support/rauc-player.ts';
 import { serviceSuite, testTenant } from '../support/service-suite.ts';
-import { admin, type Json, randomId } from '../support/tenant.ts';
+import { type Json, randomId } from '../support/tenant.ts';
 import { ZephyrPlayer } from '../support/zephyr-player.ts';
 
 const FILE = 'an image';
@@ -28,8 +28,7 @@ serviceSuite('players of DDI clients', (node) => {
   afterAll(() => front.close());
   beforeEach(async () => {
     id = `d-${randomId()}`;
-    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: { unknownVersion: 'offer' } });
+    await tenant.openDdi({ unknownVersion: 'offer' });
     const any = new DdiDevice(node, tenant.app, `d-${randomId()}`);
     await eventually('the channel answers DDI', async () => (await any.ask('GET')).status === 200);
   });

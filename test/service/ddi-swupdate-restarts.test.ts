@@ -21,7 +21,7 @@ import {
   serveFiles,
   startSwupdate,
 } from '../support/swupdate.ts';
-import { admin, createTenant, randomId } from '../support/tenant.ts';
+import { createTenant, randomId } from '../support/tenant.ts';
 
 const isSkipped = missingProgram !== undefined && process.env.SLUICE_REQUIRE_REAL !== '1';
 const why = isSkipped ? ` (skipped: no ${missingProgram})` : '';
@@ -107,8 +107,7 @@ describeOnRealStores('SWUpdate on two nodes', () => {
     /** An app with one release, whose file is at a path of its own. */
     async function published() {
       const tenant = await createTenant(nodes[0]);
-      await admin(nodes[0], 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-      await tenant.setChannel({ ddi: { pollSeconds: 10 } });
+      await tenant.openDdi({ pollSeconds: 10 });
       const path = `/${tenant.app}/gateway.swu`;
       files.put(path, image);
       await tenant.release('2.0.0', { artifacts: [artifactOf(files.url + path, image)] });

@@ -18,7 +18,7 @@ import {
   serveFiles,
   startSwupdate,
 } from '../support/swupdate.ts';
-import { admin, type Json, randomId, send } from '../support/tenant.ts';
+import { type Json, randomId, send } from '../support/tenant.ts';
 
 const isSkipped = missingProgram !== undefined && process.env.SLUICE_REQUIRE_REAL !== '1';
 const why = isSkipped ? ` (skipped: no ${missingProgram})` : '';
@@ -45,8 +45,7 @@ describe.skipIf(isSkipped)(`SWUpdate${why}`, () => {
   });
 
   async function turnOn(settings: Json = {}): Promise<void> {
-    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: { pollSeconds: 10, ...settings } });
+    await tenant.openDdi({ pollSeconds: 10, ...settings });
   }
 
   /** Publishes an image that writes its version to a file; returns the file's path. */

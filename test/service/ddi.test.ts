@@ -7,7 +7,7 @@ import { DdiDevice, type DdiDeviceOptions } from '../support/ddi-device.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
 import { serviceSuite, testTenant } from '../support/service-suite.ts';
-import { admin, type Json, randomId } from '../support/tenant.ts';
+import { type Json, randomId } from '../support/tenant.ts';
 
 const FILE = {
   platform: 'linux',
@@ -20,10 +20,6 @@ const FILE = {
 serviceSuite('devices that speak DDI', (node) => {
   const tenant = testTenant(node);
 
-  async function turnOn(settings: Json = {}): Promise<void> {
-    await admin(node, 'PATCH', 'apps', { app: tenant.app, ddiAuth: 'open' });
-    await tenant.setChannel({ ddi: settings });
-  }
   const publish = (version: string, more: Json = {}) =>
     tenant.release(version, { artifacts: [FILE], ...more });
   const device = (options: DdiDeviceOptions = {}, id = `d-${randomId()}`) =>
@@ -41,7 +37,7 @@ serviceSuite('devices that speak DDI', (node) => {
   it('are answered only where the channel has DDI', async () => {
     const made = device();
     expectError(await made.ask('GET'), 404, 'Unknown channel');
-    await turnOn();
+    await tenant.openDdi();
     await eventually('DDI is on', async () => (await made.ask('GET')).status === 200);
     expectError(await made.ask('GET', '/installedBase/1'), 404, 'Unknown file');
     const refused = await made.ask('PUT');
@@ -65,7 +61,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('get the action, install it and are left alone', async () => {
-    await turnOn({ pollSeconds: 20 });
+    await tenant.openDdi({ pollSeconds: 20 });
     await publish('2.0.0');
     const made = await recorded();
     const { deployment, sleep, asksAttributes } = await polled(made);
@@ -106,7 +102,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('wait for their version, and get nothing below it', async () => {
-    await turnOn();
+    await tenant.openDdi();
     await publish('2.0.0');
     const made = device();
     await eventually('DDI is on', async () => (await made.ask('GET')).status === 200);
@@ -120,7 +116,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('are targeted by what they told, from the answer on', async () => {
-    await turnOn();
+    await tenant.openDdi();
     await publish('2.0.0', { targets: { matchLabels: { ring: ['inner'] }, matchExpressions: [] } });
     const made = await recorded();
     expect((await polled(made)).deployment).toBeUndefined();
@@ -135,7 +131,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('cancel what is paused once they have fetched it; the rest vanishes', async () => {
-    await turnOn();
+    await tenant.openDdi();
     await publish('2.0.0');
     const [fetching, idle] = [await recorded(), await recorded()];
     const { deployment } = await polled(fetching);
@@ -159,7 +155,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('are barred from what failed, which counts for the release', async () => {
-    await turnOn({ retries: 0 });
+    await tenant.openDdi({ retries: 0 });
     await publish('2.0.0');
     const made = await recorded();
     const { deployment } = await polled(made);
@@ -174,7 +170,7 @@ serviceSuite('devices that speak DDI', (node) => {
   });
 
   it('get absolute links by the address that they asked', async () => {
-    await turnOn();
+    await tenant.openDdi();
     const made = device({
       headers: { host: 'updates.example:8443', 'x-forwarded-proto': 'https' },
     });

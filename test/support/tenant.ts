@@ -184,6 +184,13 @@ export class Tenant implements Names {
     await expected(200, admin(this.node, 'PATCH', 'channels', body));
   }
 
+  /** Lets devices without a token speak DDI on stable, by these settings; throws if that is not accepted. */
+  async openDdi(settings: Json = {}): Promise<void> {
+    const body = { app: this.app, ddiAuth: 'open' };
+    await expected(200, admin(this.node, 'PATCH', 'apps', body));
+    await this.setChannel({ ddi: settings });
+  }
+
   /** Returns the releases that the list shows of the tenant, newest first. */
   async releases(query = 'per_page=100'): Promise<Json[]> {
     const { body } = await this.manage('GET', `releases?${query}`);

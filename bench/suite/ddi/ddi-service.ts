@@ -3,7 +3,7 @@
 import { DdiDevice } from '../../../test/support/ddi-device.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import type { NodeSettings, ServingNode } from '../../../test/support/node.ts';
-import { admin, createNamed, type Json, type Tenant } from '../../../test/support/tenant.ts';
+import { createNamed, type Json, type Tenant } from '../../../test/support/tenant.ts';
 import { deviceId, type Question } from '../../load/question.ts';
 import { errorsOf } from '../../measure/comparison.ts';
 import type { Deployment } from '../../service/deployment.ts';
@@ -36,8 +36,7 @@ export async function startDdi(deployment: Deployment, more: Json = {}): Promise
   const stores = await deployment.startStores();
   const node = await deployment.startNode(stores);
   const tenant = await createNamed(node, APP);
-  await admin(node, 'PATCH', 'apps', { app: APP, ddiAuth: 'open' });
-  await tenant.setChannel({ ddi: {} });
+  await tenant.openDdi();
   await tenant.release(NEWEST, { artifacts: [FILE], ...more });
   await untilAnswered(node);
   return { node, tenant, stores };
