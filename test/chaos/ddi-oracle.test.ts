@@ -179,10 +179,11 @@ describe('what the stores surely have', () => {
   };
 
   it('is a closing, unless the ledger was away and then the engine', () => {
-    const judge = new Judge(new Map());
+    const before = new Judge(new Map());
     const closing = change(true);
-    judge.begin('engine')();
-    expect(judge.isKept(closing)).toBe(true);
+    before.begin('engine')();
+    expect(before.isKept(closing)).toBe(true);
+    const judge = new Judge(new Map());
     judge.begin('ledger')();
     const later = change(true);
     expect(judge.isKept(later)).toBe(true);
@@ -196,6 +197,19 @@ describe('what the stores surely have', () => {
     expect(judge.isKept(told)).toBe(true);
     judge.begin('engine')();
     expect(judge.isKept(told)).toBe(false);
+  });
+
+  it('is what an engine takes that is back, unless it cannot hear from the ledger what it missed', () => {
+    const judge = new Judge(new Map());
+    judge.begin('engine')();
+    const heard = change(false);
+    expect(judge.isKept(heard)).toBe(true);
+    const end = judge.begin('ledger');
+    const told = change(false);
+    expect(judge.isKept(told)).toBe(false);
+    end();
+    expect(judge.isKept(change(false))).toBe(false);
+    expect(judge.isKept(heard)).toBe(true);
   });
 
   it('is nothing that the ledger loses, and nothing without an answer', () => {

@@ -116,8 +116,22 @@ export class Judge {
     const isLost = this.faults.some(({ losesSince, to }) => asked <= to && answered >= losesSince);
     if (isLost) return false;
     const until = this.recordedUntil(change);
-    return !this.faults.some(({ struck, from, to }) => {
-      return struck === 'engine' && from <= until && to >= asked;
+    return !this.faults.some((fault) => {
+      const { struck, from, to } = fault;
+      const isLate = to < asked && !this.isBehind(fault, change);
+      return struck === 'engine' && from <= until && !isLate;
+    });
+  }
+
+  /**
+   * Returns whether an engine that was struck may not have had, at a change, what the ledger got meanwhile:
+   * it follows within seconds, unless the ledger is struck before it has. A change of an older state gives
+   * way to the ledger's.
+   */
+  private isBehind({ to: back }: FaultSpan, { asked, answered }: DdiChange): boolean {
+    return this.faults.some(({ struck, from, to }) => {
+      const isSoon = from <= back + BEHIND_MS_MAX && to >= back;
+      return struck === 'ledger' && isSoon && from <= answered && to + BEHIND_MS_MAX >= asked;
     });
   }
 
