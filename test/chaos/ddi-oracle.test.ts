@@ -96,6 +96,18 @@ describe('the judge of devices that speak DDI', () => {
     expect(poll({ deployment: ONE })).toBe('the action 11 is there after its closing');
   });
 
+  it('may keep a device barred by a closing that one of the stores lost', () => {
+    const { poll, close, stores } = fetched();
+    close(ONE, 'failure');
+    stores.isLost = true;
+    expect(poll({ deployment: ONE })).toBeUndefined();
+    stores.isLost = false;
+    expect(poll()).toBeUndefined();
+    const other = fetched();
+    expect(other.poll({ deployment: ONE })).toBeUndefined();
+    expect(other.poll()).toBe('1.1.0 is not listed, but nothing');
+  });
+
   it('has no second action before the end of a bar (§34.60)', () => {
     const { poll, close, tell } = fetched();
     close(ONE, 'success');

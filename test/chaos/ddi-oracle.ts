@@ -92,6 +92,8 @@ export class DdiHistory {
   private listed: Listed | undefined;
   private readonly ended = new Map<string, DdiChange>();
   private readonly closings: Closing[] = [];
+  /** Closings that one store lost, as a poll has shown, and the other may have. */
+  private readonly doubted: Closing[] = [];
   /** Whether a poll was not answered since the last one that was. */
   private isPollInDoubt = false;
   /** Moment since which the record surely has the device again; Infinity while a loss has taken it. */
@@ -193,7 +195,7 @@ export class DdiHistory {
     this.ended.delete(id);
     // Closings that a fault took are not on record.
     for (let at = this.closings.length - 1; at >= 0; at--) {
-      if (this.closings[at]?.id === id) this.closings.splice(at, 1);
+      if (this.closings[at]?.id === id) this.doubted.push(...this.closings.splice(at, 1));
     }
   }
 
@@ -281,7 +283,7 @@ export class DdiHistory {
   }
 
   private mayBeBarred(version: string): boolean {
-    return this.closings.some((each) => {
+    return [...this.closings, ...this.doubted].some((each) => {
       const isUnknown = each.version === undefined || isLost(this.model, each.version);
       return isUnknown || each.version === version;
     });
