@@ -310,8 +310,74 @@ it('has ids that lead to the release, are never told apart by their last digit 0
 it('is read only in its own form, and is small', () => {
   const told = tellAttributes(KNOWN, { platform: 'linux', arch: 'aarch64', version: '1.0.0' }, T0);
   const text = packActions(closed(fetched(offered(told, 2)), 'failed'));
-  expect(text.length).toBeLessThan(160);
-  for (const other of ['', '{}', '[2]', '[1]', 'null', `${text}]`]) {
-    expect(parseActions(other)).toBeUndefined();
-  }
+  expect(text.length).toBeLessThan(80);
+  const others = ['', '{}', '[1]', `2${text.slice(1)}`, text.slice(0, -1), `${text}]`, `${text} 1`];
+  // The end that the newest bar tells, an open action and a bar of other forms, and no list of texts.
+  others.push(
+    '1 1 0  1.0.0 1  = ',
+    '1 1 0  1.0.0 1 2,2.0.0  ',
+    '1 1 0  1.0.0 1   2',
+    '1 1 0   1    [1]',
+  );
+  for (const other of others) expect([other, parseActions(other)]).toEqual([other, undefined]);
+});
+
+const anyCount = fc.nat();
+const anyTime = fc.integer({ min: 1, max: 10 * T0 });
+const anyVersion = fc.constantFrom('1.0.0', '2.0.0', '1.2.3.4-rc.1+build.5');
+const anyText = fc.string({ unit: 'binary', maxLength: 20 });
+const anyRelease = { number: anyCount, version: anyVersion };
+const anyActions: fc.Arbitrary<DeviceActions> = fc.record({
+  revision: anyCount,
+  told: fc.record(
+    { platform: anyText, arch: anyText, bundle: anyText, version: anyVersion },
+    { requiredKeys: [] },
+  ),
+  putAt: fc.option(anyTime, { nil: undefined }),
+  version: fc.option(anyVersion, { nil: undefined }),
+  hasTold: fc.boolean(),
+  ended: anyCount,
+  action: fc.option(
+    fc.record({
+      ...anyRelease,
+      state: fc.constantFrom('open', 'fetched', 'withdrawing'),
+      since: anyTime,
+      channelId: fc.constantFrom('stable', 'chn_01j9z3k5w8d2m4n6p7q8r9s0t1'),
+      order: fc.record({ epoch: anyCount, revision: anyCount }),
+    }),
+    { nil: undefined },
+  ),
+  last: fc.option(
+    fc.record({
+      ...anyRelease,
+      state: fc.constantFrom('succeeded', 'failed', 'withdrawn'),
+      since: anyTime,
+    }),
+    { nil: undefined },
+  ),
+  bars: fc.array(
+    fc.record({
+      ...anyRelease,
+      result: fc.constantFrom('succeeded', 'failed'),
+      at: anyTime,
+      tries: anyCount,
+      isConfirmed: fc.boolean(),
+    }),
+    { maxLength: 8 },
+  ),
+});
+
+it('is read as it was written, whatever its device told, in whole milliseconds', () => {
+  fc.assert(
+    fc.property(anyActions, (device) => {
+      // Attributes are not empty: an empty one is not told.
+      const told = Object.fromEntries(Object.entries(device.told).filter(([, text]) => text));
+      const text = packActions(device);
+      expect(parseActions(text)).toEqual({ ...device, told });
+      // PostgreSQL keeps no NUL, and no half of a surrogate pair.
+      expect(text.isWellFormed() && !text.includes('\0')).toBe(true);
+    }),
+  );
+  const between = { ...KNOWN, putAt: T0 + 0.75 };
+  expect(parseActions(packActions(between))).toEqual(KNOWN);
 });
