@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { expectUnavailable } from '../support/expect-error.ts';
 import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
+import { notedIn } from '../support/redis-keys.ts';
 import type { Tenant } from '../support/tenant.ts';
 
 /** Rounds in which the nodes take turns: as many as leave 2 when divided by 3, as one test asks. */
@@ -179,9 +180,9 @@ describeOnRealStores('device labels', () => {
 async function notesOf(cluster: Cluster): Promise<readonly string[]> {
   const client = new Redis(cluster.redis.url);
   const devices = await client.keys('*:device-labels:*');
-  const fields = await Promise.all(devices.map((device) => client.hkeys(device)));
+  const noted = await Promise.all(devices.map((device) => notedIn(client, device)));
   client.disconnect();
-  return fields.flat().filter((field) => field !== '');
+  return noted.flat();
 }
 
 /** Whether the processes of a node reach Redis, by its metrics. */

@@ -11,6 +11,12 @@ export const streamKeys = Array.from({ length: CHECK_IN_STREAMS }, (_, stream) =
   keys.checkIns(stream),
 );
 
+/** Returns the labels of which the hash of a device has notes. */
+export async function notedIn(redis: Redis, key: string): Promise<readonly string[]> {
+  const fields = await redis.hkeys(key);
+  return fields.filter((field) => field !== '' && !field.includes('\0'));
+}
+
 /** Returns the number of batches that wait in all streams. */
 export async function queueLength(redis: Redis): Promise<number> {
   const lengths = await Promise.all(streamKeys.map((key) => redis.xlen(key)));

@@ -1,7 +1,7 @@
 // What Redis holds for a device that has told four attributes and has closed an action.
 
 import type { Redis } from 'ioredis';
-import { keys } from '../../../test/support/redis-keys.ts';
+import { keys, notedIn } from '../../../test/support/redis-keys.ts';
 import { deviceId } from '../../load/question.ts';
 import { median } from '../../measure/statistics.ts';
 import type { Report } from '../../report.ts';
@@ -62,14 +62,11 @@ async function measure(deployment: Deployment, devices: number): Promise<Report>
     usedBytes.push(Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]));
   }
   const [before = 0, after = 0] = usedBytes;
-  const bytesOf = (key: 'actions' | 'labels') => keyBytes(redis, tenant.appId, key, all);
-  const [actions, labels] = [await bytesOf('actions'), await bytesOf('labels')];
+  const bytes = await keyBytes(redis, tenant.appId, all);
   const noted = await countNoted(redis, tenant.appId, all);
   const remark = `memory: ${noted} of ${SAMPLES} devices were asked again, and have notes of their labels`;
   const rows = [
-    figureRow('actions', actions, BYTES_MAX),
-    figureRow('labels', labels, BYTES_MAX),
-    figureRow('actions and labels', actions + labels, BYTES_MAX),
+    figureRow('actions and labels', bytes, BYTES_MAX),
     figureRow('growth of used_memory', (after - before) / devices, BYTES_MAX),
   ];
   return {
@@ -79,18 +76,18 @@ async function measure(deployment: Deployment, devices: number): Promise<Report>
   };
 }
 
-/** Returns the bytes of one kind of key, as Redis tells them: the median of some devices. */
-async function keyBytes(redis: Redis, appId: string, kind: 'actions' | 'labels', all: number) {
+/** Returns the bytes of a device's key, as Redis tells them: the median of some devices. */
+async function keyBytes(redis: Redis, appId: string, all: number) {
   const sizes = sampled(appId, all).map((name) =>
-    redis.memory('USAGE', keys[kind](name), 'SAMPLES', 0),
+    redis.memory('USAGE', keys.device(name), 'SAMPLES', 0),
   );
   return median((await Promise.all(sizes)).map(Number));
 }
 
 /** Counts devices whose labels came twice: notes of them stay beside the labels for 15 minutes. */
 async function countNoted(redis: Redis, appId: string, all: number): Promise<number> {
-  const lengths = sampled(appId, all).map((name) => redis.hlen(keys.labels(name)));
-  return (await Promise.all(lengths)).filter((length) => length > 1).length;
+  const notes = sampled(appId, all).map((name) => notedIn(redis, keys.device(name)));
+  return (await Promise.all(notes)).filter((labels) => labels.length > 0).length;
 }
 
 function sampled(appId: string, all: number) {

@@ -124,16 +124,17 @@ export const SCRIPTS = {
   countRequest: load('rate/count-request', 'list'),
   forgetRequests: load('rate/forget-requests'),
   settleDevices: load('rate/settle-devices', 'zset'),
-  getLabels: load('label/get-labels', 'hash'),
-  putLabels: load('label/put-labels', 'hash'),
-  dropLabels: load('label/drop-labels'),
-  noteLabels: load('label/note-labels', 'hash'),
+  getLabels: loadForDevice('label/get-labels'),
+  putLabels: loadForDevice('label/put-labels'),
+  dropLabels: loadForDevice('label/drop-labels'),
+  noteLabels: loadForDevice('label/note-labels'),
   readPosition: load('label/read-label-position', 'hash'),
   movePosition: load('label/move-label-position', 'hash'),
-  getActions: load('action/get-actions', 'string'),
-  putActions: load('action/put-actions', 'string'),
-  changeActions: load('action/change-actions', 'string'),
-  noteStoredActions: load('action/note-stored', 'string'),
+  getActions: loadForDevice('action/get-actions'),
+  putActions: loadForDevice('action/put-actions'),
+  changeActions: loadForDevice('action/change-actions'),
+  noteStoredActions: loadForDevice('action/note-stored'),
+  dropActions: loadForDevice('action/drop-actions'),
   appendCheckIns: load('check-in/append-check-ins', 'stream'),
   takeCheckIns: load('check-in/take-check-ins', 'stream'),
   shareCheckIns: load('check-in/share-check-ins', 'zset'),
@@ -146,7 +147,19 @@ export const SCRIPTS = {
 } as const;
 
 function load(name: string, type?: KeyType): Script {
-  const lua = readFileSync(new URL(`./script/${name}.lua`, import.meta.url), 'utf8');
+  return scriptOf(luaOf(name), type);
+}
+
+/** Loads a script whose keys are hashes of devices. */
+function loadForDevice(name: string): Script {
+  return scriptOf(luaOf('device-hash') + luaOf(name), 'hash');
+}
+
+function luaOf(name: string): string {
+  return readFileSync(new URL(`./script/${name}.lua`, import.meta.url), 'utf8');
+}
+
+function scriptOf(lua: string, type: KeyType | undefined): Script {
   return { lua, sha1: createHash('sha1').update(lua).digest('hex'), type };
 }
 

@@ -44,14 +44,12 @@ export function createKeys({ prefix, database }: KeysOptions) {
       return `${prefix}:device-rate:2:{${device}}`;
     },
 
-    /** Hash of the cached labels and notes of a device (get-labels.lua). An app id contains no slash. */
-    labels({ appId, deviceId }: DeviceName): string {
+    /**
+     * Hash of a device: its labels, notes of them, and its actions (device-hash.lua). One key for all: a
+     * second one takes 200 bytes. It is named for what nodes of 0.3.0 have there. App ids contain no slash.
+     */
+    device({ appId, deviceId }: DeviceName): string {
       return `${prefix}:device-labels:{${appId}/${escapeId(deviceId)}}`;
-    },
-
-    /** Text: the actions of a device that speaks DDI (get-actions.lua). */
-    actions({ appId, deviceId }: DeviceName): string {
-      return `${prefix}:actions:{${appId}/${escapeId(deviceId)}}`;
     },
 
     /**

@@ -1,17 +1,21 @@
-// The actions of devices in Redis: one text per device. `ActionStore` states the obligations.
+// The actions of devices in Redis: a text in the hash of each device. `ActionStore` states the obligations.
 //
 // A Redis that restarted or failed over may have lost the latest changes. Every process has a new session
-// then: it confirms what is held from before by the ledger, which has every closing. How old an entry is
-// follows from its remaining time to live, which only putting or changing it sets.
+// then: it confirms what is held from before by the ledger, which has every closing. An entry has the time at
+// which it was put or changed.
 
 import type { ActionStore, HeldActions } from '../action-store.ts';
 import { SCRIPTS } from './commands.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { moveArguments } from './redis-labels.ts';
+import { moveArguments, UNCONFIRMED_MS } from './redis-labels.ts';
 
-/** Life of an entry after its last change or confirmation, twice the time that it counts as confirmed. */
-const LIFETIME_MS = 7 * 24 * 3_600_000;
+/**
+ * Shortest life of an entry after its last change or confirmation. It ends with the hash, whose time to live
+ * must not confirm labels.
+ */
+const LIFETIME_MS = UNCONFIRMED_MS;
+/** Age below which an entry is confirmed, as far as this session put it. */
 const CONFIRMED_MS = LIFETIME_MS / 2;
 /** Milliseconds by which an entry may be older than it seems: Redis reports whole milliseconds. */
 const AGE_ERROR_MS = 2;
@@ -48,7 +52,7 @@ export function createRedisActions(
 
   return {
     async getActions(devices) {
-      const calls = devices.map((device) => ({ key: keys.actions(device), args: [] }));
+      const calls = devices.map((device) => ({ key: keys.device(device), args: [] }));
       const replies = await asked(connection.runEach(SCRIPTS.getActions, calls));
       const confirmedMs = confirmedAge();
       return devices.map((_, index) => heldOf(replies[index], confirmedMs, onFault));
@@ -56,7 +60,7 @@ export function createRedisActions(
 
     async putActions(stored) {
       const calls = stored.map(({ revision, text, ...device }) => {
-        return { key: keys.actions(device), args: [`${revision} 0 ${text}`, String(LIFETIME_MS)] };
+        return { key: keys.device(device), args: [`${revision} 0 ${text}`, String(LIFETIME_MS)] };
       });
       await asked(connection.runAll(SCRIPTS.putActions, calls));
     },
@@ -64,7 +68,7 @@ export function createRedisActions(
     async changeActions(changes) {
       const calls = changes.map(({ revision, text, expected, unstoredSince, ...device }) => {
         const value = `${revision} ${Math.trunc(unstoredSince)} ${text}`;
-        return { key: keys.actions(device), args: [String(expected), value, String(LIFETIME_MS)] };
+        return { key: keys.device(device), args: [String(expected), value, String(LIFETIME_MS)] };
       });
       const replies = await asked(connection.runEach(SCRIPTS.changeActions, calls));
       return replies.map((reply) => reply === 1);
@@ -72,14 +76,14 @@ export function createRedisActions(
 
     async noteStored(stored) {
       const calls = stored.map(({ revision, ...device }) => {
-        return { key: keys.actions(device), args: [String(revision)] };
+        return { key: keys.device(device), args: [String(revision)] };
       });
       await asked(connection.runAll(SCRIPTS.noteStoredActions, calls));
     },
 
     async dropActions(devices) {
-      const calls = devices.map((device) => ({ key: keys.actions(device), args: [] }));
-      await connection.runAll(SCRIPTS.dropLabels, calls);
+      const calls = devices.map((device) => ({ key: keys.device(device), args: [] }));
+      await connection.runAll(SCRIPTS.dropActions, calls);
     },
 
     async readActionPosition() {
@@ -102,12 +106,11 @@ function heldOf(
   onFault: (error: unknown) => void,
 ): HeldActions | undefined {
   if (!Array.isArray(reply)) return undefined;
-  const [leftMs, held] = reply as [number, string];
+  const [ageMs, held] = reply as [number, string];
   const [, unstoredSince, text] = HELD.exec(held) ?? [];
   if (text === undefined) {
     onFault(new Error('ignored malformed actions of a device'));
     return undefined;
   }
-  const isConfirmed = LIFETIME_MS - leftMs < confirmedMs;
-  return { text, isConfirmed, unstoredSince: Number(unstoredSince) };
+  return { text, isConfirmed: ageMs < confirmedMs, unstoredSince: Number(unstoredSince) };
 }

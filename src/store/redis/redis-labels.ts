@@ -1,9 +1,8 @@
-// The label cache in Redis: one hash per device, and one for the position in the ledger's changes. The field
-// with the empty name has the labels on record, each other field is a note. `LabelCache` states the
-// obligations.
+// The label cache in Redis: labels on record and notes in the hash of each device, and a hash for the
+// position in the ledger's changes. `LabelCache` states the obligations.
 //
-// The age of an entry follows from its remaining time to live: only storing an entry sets that to more than
-// `UNCONFIRMED_MS`.
+// The age of an entry follows from the hash's remaining time to live: only storing an entry sets that to more
+// than `UNCONFIRMED_MS`.
 
 import { parseJson } from '../../domain/fleet/check-in-payload.ts';
 import {
@@ -42,11 +41,8 @@ const CONFIRMED_SPREAD_MS = HOUR_MS / 6;
  * reports both ages in whole milliseconds. Entries stored in the millisecond of the doubt are unconfirmed.
  */
 const AGE_ERROR_MS = 2;
-/** Time to live that a read gives an entry: the longest that an unconfirmed entry can have. */
-const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
-
-/** Name of the field with the labels of the ledger; no label has it. */
-const STORED_FIELD = '';
+/** Time to live that other use gives the hash: the longest that an unconfirmed entry can have. */
+export const UNCONFIRMED_MS = LIFETIME_MS - CONFIRMED_MS;
 
 type RedisLabels = Omit<LabelCache, 'tellLabels' | 'onLabels'>;
 
@@ -73,7 +69,7 @@ export function createRedisLabels(
 
     async getLabels(devices) {
       const calls = devices.map((device) => ({
-        key: keys.labels(device),
+        key: keys.device(device),
         args: [String(UNCONFIRMED_MS)],
       }));
       const confirmedMs = confirmedAge();
@@ -99,7 +95,7 @@ export function createRedisLabels(
           String(settled.length),
         ];
         for (const [key, until] of settled) args.push(key, String(Math.trunc(until)));
-        return { key: keys.labels(entry), args };
+        return { key: keys.device(entry), args };
       });
       await connection.runAll(SCRIPTS.putLabels, calls);
     },
@@ -109,7 +105,7 @@ export function createRedisLabels(
     },
 
     async dropLabels(devices) {
-      const calls = devices.map((device) => ({ key: keys.labels(device), args: [] }));
+      const calls = devices.map((device) => ({ key: keys.device(device), args: [] }));
       await connection.runAll(SCRIPTS.dropLabels, calls);
     },
 
@@ -134,7 +130,7 @@ export function createRedisLabels(
 /** Returns the keys and the arguments of note-labels.lua. */
 function callsOf(notes: readonly LabelNote[], keys: Keys): PackedCalls {
   return {
-    keys: notes.map(keys.labels),
+    keys: notes.map(keys.device),
     argsOf(from, to) {
       const told = notes.slice(from, to).map(notedNotification);
       return [keys.labelNotifications, packLabelNotifications(told)];
@@ -169,41 +165,69 @@ const NOTE = /^(\d+) \d+ (.*)$/s;
 
 type ParsedHash = Pick<CachedLabels, 'stored' | 'notes'> & { readonly leftMs: number };
 
-/** Parses a reply of `getLabels`: the milliseconds left to live, then fields with their values. */
+/** Parses a reply of `getLabels`: milliseconds left to live, labels on record, and keys with their notes. */
 function parseHash(
   device: DeviceName,
   reply: unknown,
   onFault: (error: unknown) => void,
 ): ParsedHash {
-  const [leftMs, ...fields] = (reply ?? [0]) as [number, ...string[]];
+  const [leftMs, held, ...fields] = (reply ?? [0, null]) as [number, string | null, ...string[]];
+  const stored = held === null ? undefined : parseStored(device, held);
+  if (held !== null && stored === undefined) onFault(new Error('ignored malformed labels'));
   const notes: LabelEntry[] = [];
-  let stored: StoredLabels | undefined;
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [name, value] = [String(fields[at]), String(fields[at + 1])];
-    const [, sentAt, text] = NOTE.exec(value) ?? [];
-    if (name === STORED_FIELD) {
-      stored = parseStored(device, value);
-      if (stored === undefined) onFault(new Error('ignored malformed labels'));
-    } else if (text !== undefined) notes.push([name, text, Number(sentAt)]);
+    const [, sentAt, text] = NOTE.exec(String(fields[at + 1])) ?? [];
+    if (text !== undefined) notes.push([String(fields[at]), text, Number(sentAt)]);
   }
   return { leftMs, stored, notes: notes.length === 0 ? undefined : timedOf(notes) };
 }
 
-// Serialisation of the labels that the ledger has of one device: `<revision> <JSON>`, a list of key, value
-// and time. The revision comes first, so that a Lua script can read it without parsing the rest. A list
-// rather than an object, because a label may be named `__proto__`.
+// Serialisation of the labels that the ledger has of one device: `<revision>;`, then key, value and time of
+// each label, with NUL between them, which the ledger keeps out of texts. The time is in milliseconds since
+// 1970, to base 36, and empty where it is that of the label before. The revision comes first, so that a Lua
+// script can read it without parsing the rest.
+
+const HEAD = /^(\d{1,15})([; ])/;
+const SEPARATOR = '\0';
+const RADIX = 36;
+const TIME = /^[\da-z]{1,11}$/;
+const WIDTH = 3;
 
 function packStored(stored: StoredLabels): string {
-  return `${stored.revision} ${JSON.stringify(entriesOf(stored))}`;
+  let before: string | undefined;
+  const fields = entriesOf(stored).flatMap(([key, value, at]) => {
+    const time = Math.trunc(at).toString(RADIX);
+    const told = time === before ? '' : time;
+    before = time;
+    return [key, value, told];
+  });
+  return `${stored.revision};${fields.join(SEPARATOR)}`;
 }
 
 /** Parses labels and revision; returns undefined when the text is not such a payload. */
 function parseStored({ appId, deviceId }: DeviceName, text: string): StoredLabels | undefined {
-  const [, digits] = /^(\d{1,15}) /.exec(text) ?? [];
-  if (digits === undefined) return undefined;
-  const entries = parseJson(text.slice(digits.length + 1));
+  const [head, digits, form] = HEAD.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const packed = text.slice(head.length);
+  // Nodes of 0.3.0 write JSON.
+  const entries = form === ' ' ? parseJson(packed) : parseEntries(packed);
   if (!isLabelEntries(entries)) return undefined;
   return { appId, deviceId, ...timedOf(entries), revision: Number(digits) };
+}
+
+function parseEntries(packed: string): LabelEntry[] | undefined {
+  if (packed === '') return [];
+  const fields = packed.split(SEPARATOR);
+  if (fields.length % WIDTH !== 0) return undefined;
+  const entries: LabelEntry[] = [];
+  let sentAt = Number.NaN;
+  for (let at = 0; at < fields.length; at += WIDTH) {
+    const [key = '', value = '', time = ''] = fields.slice(at, at + WIDTH);
+    if (time !== '') sentAt = TIME.test(time) ? Number.parseInt(time, RADIX) : Number.NaN;
+    if (Number.isNaN(sentAt)) return undefined;
+    entries.push([key, value, sentAt]);
+  }
+  return entries;
 }
 
 /** Serialises the announcement of changed labels: `[[appId, deviceId, revision, labelsTag], …]`. */

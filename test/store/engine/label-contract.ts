@@ -168,8 +168,10 @@ export function labelRules(nodes: () => EnginesUnderTest, it: Rule): void {
     const apps = [`app_${randomUUID()}`, `app_${randomUUID()}`];
     const entries = apps.flatMap((appId) =>
       HOSTILE_TEXTS.map((deviceId, index) => {
-        const keys = HOSTILE_TEXTS.slice(index);
-        const labels = new Map(keys.map((key) => [key, `${appId} ${index} ${deviceId}`]));
+        // Labels on record have a form in UTF-8.
+        const keys = HOSTILE_TEXTS.slice(index).map((text) => text.toWellFormed());
+        const value = `${appId} ${index} ${deviceId.toWellFormed()}`;
+        const labels = new Map(keys.map((key) => [key, value]));
         const times = new Map(keys.map((key, place) => [key, place]));
         return { appId, deviceId, labels, times, revision: index };
       }),

@@ -8,7 +8,6 @@ import { packActions } from '../../../src/domain/fleet/packed-actions.ts';
 import { createRedisActions } from '../../../src/store/redis/redis-actions.ts';
 import { keys } from '../../support/redis-keys.ts';
 
-const WEEK_MS = 7 * 24 * 3_600_000;
 const DEVICE = { appId: 'app', deviceId: 'device' };
 
 afterEach(() => vi.restoreAllMocks());
@@ -28,7 +27,7 @@ it('a command that failed leaves nothing from before it confirmed, on the same c
   const actions = createRedisActions(connection, keys, () => undefined);
   const readAt = async (now: number, putAt: number) => {
     clock.mockReturnValue(now);
-    reply = [[WEEK_MS - (now - putAt), `0 0 ${packActions(NO_ACTIONS)}`]];
+    reply = [[now - putAt, `0 0 ${packActions(NO_ACTIONS)}`]];
     const [held] = await actions.getActions([DEVICE]);
     return held?.isConfirmed;
   };

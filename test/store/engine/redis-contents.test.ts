@@ -113,6 +113,8 @@ describe.skipIf(!hasRedis)('snapshots in Redis', () => {
 
 const DEVICE = { appId: 'app_1', deviceId: 'device' };
 const NOTE = { ...DEVICE, at: 1, labels: new Map([['ring', 'early']]) };
+const ACTIONS = { ...DEVICE, revision: 1, text: '[]' };
+const CHANGED = { expected: 0, unstoredSince: 5 };
 const DEBT = { device: 'device', process: 'process', requestId: '1', owed: [] };
 const BATCH = packCheckIns([checkInOf('device')]);
 const NAMES = { tag: 'tag', isComplete: true, channels: [] };
@@ -121,7 +123,7 @@ const POSITION = { epoch: 0, position: 7 };
 const OTHER = { ...DEVICE, deviceId: 'other' };
 const ALLOWED = { isAllowed: true, waitMs: 0 };
 const [SNAPSHOT, RATE] = [keys.snapshot('app', 'stable'), keys.rate('key')];
-const [LABELS, DEBTS, STREAM] = [keys.labels(DEVICE), keys.deviceRate('device'), keys.checkIns(3)];
+const [HASH, DEBTS, STREAM] = [keys.device(DEVICE), keys.deviceRate('device'), keys.checkIns(3)];
 
 /** Every call that meets a key: its name, the key, the call, and what it must answer, where that is known. */
 const CALLS: readonly [string, string, (engine: Engine) => Promise<unknown>, unknown?][] = [
@@ -136,9 +138,15 @@ const CALLS: readonly [string, string, (engine: Engine) => Promise<unknown>, unk
     (e) => e.settleDevices([{ ...DEBT, device: 'other' }, DEBT]),
     [ALLOWED, ALLOWED],
   ],
-  ['getLabels', LABELS, (e) => e.getLabels([OTHER, DEVICE]), [NOTHING_HELD, NOTHING_HELD]],
-  ['putLabels', LABELS, (e) => e.putLabels([storedLabelsOf('device', 1)])],
-  ['noteLabels', LABELS, (e) => e.noteLabels([NOTE])],
+  ['getLabels', HASH, (e) => e.getLabels([OTHER, DEVICE]), [NOTHING_HELD, NOTHING_HELD]],
+  ['putLabels', HASH, (e) => e.putLabels([storedLabelsOf('device', 1)])],
+  ['noteLabels', HASH, (e) => e.noteLabels([NOTE])],
+  ['dropLabels', HASH, (e) => e.dropLabels([DEVICE])],
+  ['getActions', HASH, (e) => e.getActions([OTHER, DEVICE]), [undefined, undefined]],
+  ['putActions', HASH, (e) => e.putActions([ACTIONS])],
+  ['changeActions', HASH, (e) => e.changeActions([{ ...ACTIONS, ...CHANGED }]), [true]],
+  ['noteStored', HASH, (e) => e.noteStored([ACTIONS])],
+  ['dropActions', HASH, (e) => e.dropActions([DEVICE])],
   ['readLabelPosition', keys.labelPosition, (e) => e.readLabelPosition()],
   ['move', keys.labelPosition, (e) => e.moveLabelPosition(undefined, POSITION, true), true],
   ['readActionPosition', keys.actionPosition, (e) => e.readActionPosition()],
@@ -263,9 +271,9 @@ describe.skipIf(!hasRedis)('deployments that share a Redis', () => {
     expect(below('blue')).toEqual(below('sluice'));
     expect(below('blue')).toEqual(
       expect.arrayContaining([
-        ':actions:{app_1/d}',
         ':announcements',
         ':check-ins:4',
+        ':device-labels:{app_1/d}',
         ':snapshot:4:{app:stable}',
       ]),
     );

@@ -21,7 +21,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     const entries = Array.from({ length: 3 }, (_, index) => storedLabelsOf(`${index}`, 1));
     await engine.putLabels(entries);
     const admin = adminOf(server);
-    const [put, used, unused] = entries.map(keys.labels) as [string, string, string];
+    const [put, used, unused] = entries.map(keys.device) as [string, string, string];
     for (const key of [put, used, unused]) {
       expect(await admin.pttl(key)).toBeGreaterThan(WEEK_MS - HOUR_MS);
       await admin.pexpire(key, DAY_MS);
@@ -40,15 +40,15 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     const note = { ...device, at: 1, labels: new Map([['ring', 'early']]) };
     const admin = adminOf(server);
     await engine.noteLabels([note]);
-    expect(await admin.pttl(keys.labels(device))).toBeGreaterThan(LABEL_NOTE_LIFETIME_MS - 5000);
-    expect(await admin.pttl(keys.labels(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
+    expect(await admin.pttl(keys.device(device))).toBeGreaterThan(LABEL_NOTE_LIFETIME_MS - 5000);
+    expect(await admin.pttl(keys.device(device))).toBeLessThanOrEqual(LABEL_NOTE_LIFETIME_MS);
     await engine.putLabels([device]);
     await engine.noteLabels([note]);
-    expect(await admin.pttl(keys.labels(device))).toBeGreaterThan(WEEK_MS - HOUR_MS);
+    expect(await admin.pttl(keys.device(device))).toBeGreaterThan(WEEK_MS - HOUR_MS);
     expect(await notedIn(engine, device)).toEqual(note.labels);
-    const [ended] = String(await admin.hget(keys.labels(device), 'ring')).match(/ \d+ /) ?? [];
+    const [ended] = String(await admin.hget(keys.device(device), 'ring')).match(/ \d+ /) ?? [];
     await admin.hset(
-      keys.labels(device),
+      keys.device(device),
       'ring',
       `1 ${Number(ended) - LABEL_NOTE_LIFETIME_MS} early`,
     );
@@ -62,7 +62,7 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     await engine.putLabels(entries);
     const admin = adminOf(server);
     const confirmedAt = async (ageMs: number): Promise<number> => {
-      for (const entry of entries) await admin.pexpire(keys.labels(entry), WEEK_MS - ageMs);
+      for (const entry of entries) await admin.pexpire(keys.device(entry), WEEK_MS - ageMs);
       const read = await engine.getLabels(entries);
       return read.filter((entry) => entry?.isConfirmed).length;
     };
@@ -85,10 +85,12 @@ describe.skipIf(!hasRedis)('labels in Redis', () => {
     const entry = storedLabelsOf('device', 1);
     const payloads = [
       ...['', '7', '7 ', '7 {', '7 {}', '[]', '7 [["a"]]', '7 [["a",1,1]]', '7 [["a","b"]]'],
-      'x [["a","b",1]]',
+      ...['x [["a","b",1]]', '7;a', '7;a\0b', '7;a\0b\0', '7;a\0b\0-1', '7;a\0b\x001\0c'],
+      // A part of 63 bytes that lacks the next one.
+      `7;a\0${'b'.repeat(57)}\x001`,
     ];
     for (const payload of payloads) {
-      await admin.hset(keys.labels(entry), '', payload);
+      await admin.hset(keys.device(entry), '', payload);
       expect(await engine.getLabels([entry])).toEqual([NOTHING_HELD]);
     }
     expect(faults.map(({ message }) => message)).toEqual(

@@ -1,13 +1,15 @@
 -- Notes that the ledger has the actions of devices.
 --
--- KEYS[i]  text of one device, as in get-actions.lua
+-- KEYS[i]  hash of one device, as in get-actions.lua
 -- ARGV     for each key: the revision that the ledger has
 -- Returns  0, without meaning
 
+local names = namesOf(ACTIONS)
 for i, key in ipairs(KEYS) do
-  local held = redis.call('GET', key)
-  if held and string.match(held, '^%d+') == ARGV[i] then
-    redis.call('SET', key, (string.gsub(held, '^(%d+) %d+ ', '%1 0 ', 1)), 'KEEPTTL')
+  local held = readText(key, names)
+  if held and string.match(held, '^%d+', 7) == ARGV[i] then
+    local text = string.gsub(string.sub(held, 7), '^(%d+) %d+ ', '%1 0 ', 1)
+    writeText(key, names, string.sub(held, 1, 6) .. text, held)
   end
 end
 return 0

@@ -11,22 +11,28 @@
 -- Milliseconds that a note lives, and the greatest number of notes, as label-store.ts states them.
 local life, most = 900000, 32
 
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local ending = ' ' .. string.format('%.0f', now + life) .. ' '
+local ending = ' ' .. string.format('%.0f', present() + life) .. ' '
+
+-- Removes all notes of a device that would have too many: one that sends ever other labels.
+local function makeRoom(key, count)
+  local notes = {}
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if isNote(field) then
+      notes[#notes + 1] = field
+    end
+  end
+  if #notes > 0 and #notes + count > most then
+    redis.call('HDEL', key, unpack(notes))
+  end
+end
 
 local packed, at = ARGV[3], 1
 for _, key in ipairs(KEYS) do
   local sent, count
   sent, count, at = struct.unpack('>dI2', packed, at)
   local head = string.format('%.0f', sent) .. ending
-  if redis.call('HLEN', key) + count > most + 1 then
-    -- A device that sends ever other labels: the newest ones count first.
-    for _, field in ipairs(redis.call('HKEYS', key)) do
-      if field ~= '' then
-        redis.call('HDEL', key, field)
-      end
-    end
+  if redis.call('HLEN', key) + count > most then
+    makeRoom(key, count)
   end
   for _ = 1, count do
     local field, value
@@ -36,9 +42,7 @@ for _, key in ipairs(KEYS) do
       redis.call('HSET', key, field, head .. value)
     end
   end
-  if redis.call('PTTL', key) < life then
-    redis.call('PEXPIRE', key, life)
-  end
+  keepFor(key, life)
 end
 redis.call('PUBLISH', ARGV[1], ARGV[2])
 return 0
