@@ -30,8 +30,13 @@ export type WrittenFolder = {
 
 export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs: number };
 
-/** Version of the file format. Raise it when a file changes shape; other formats are ignored. */
-const FORMAT = 4;
+/**
+ * Version of the file format; other formats are ignored. Raise it when a node of the version before could not
+ * use a file: one that is started again after an upgrade would know nothing.
+ */
+const FORMAT = 3;
+/** Field of every index but those of 0.3.0 and before, whose files of releases lack their numbers. */
+const NUMBERED = '"ddiAuth":';
 /** Maximum number of files open at a time. */
 const OPEN_MAX = 32;
 
@@ -79,13 +84,14 @@ export class ChannelFiles {
     const isAsLeft = last !== undefined && changedAtMs > 0 && changedAtMs === last.changedAtMs;
     const before = isAsLeft ? last.editions : [];
     const present = isAsLeft ? undefined : await this.list();
+    const isUsable = isAsLeft || (await this.hasNumbers());
     const finder = new EditionFinder(before, (edition) => edition);
     const slice = new TimeSlice();
     for (const [place, release] of snapshot.releases.entries()) {
       if (finder.find(release.edition, place) !== undefined) continue;
       const path = this.pathOf(release.edition);
       const isThere = present?.has(fileOf(release.edition)) === true && !damaged.delete(path);
-      if (!isThere) await writeSealed(path, releaseText(release));
+      if (!isThere || !isUsable) await writeSealed(path, releaseText(release));
       if (slice.isOver) await slice.pause();
     }
     await writeSealed(this.indexPath, indexText(writeIndex(snapshot)));
@@ -95,6 +101,12 @@ export class ChannelFiles {
     await this.removeFiles(gone.map(fileOf));
     if (present !== undefined) await this.removeOthers(snapshot, present);
     return { editions, changedAtMs: await timeOfWriting(this.folder) };
+  }
+
+  /** Returns whether the files of releases have their numbers. */
+  private async hasNumbers(): Promise<boolean> {
+    const text = await readText(this.indexPath).catch(() => undefined);
+    return text?.includes(NUMBERED) === true;
   }
 
   /** Lists the names of release files; creates their folder if needed. */

@@ -19,7 +19,7 @@ import { channelAt } from '../../serving/serving-node.ts';
 import { removeFolder, temporaryFolder } from '../../support/server-process.ts';
 
 /** Version of the file format, written down again so that a changed one fails a test. */
-const FORMAT = 4;
+const FORMAT = 3;
 const RETRY_MS = 2000;
 const TURNS_MAX = 100_000;
 
@@ -160,6 +160,29 @@ it('an index whose release is missing, or of another format, counts as none, and
   expect(directory.faults).toMatchObject(
     [path, index].map((each) => ({ doing: 'read', path: each })),
   );
+});
+
+it('what 0.3.0 kept is found, and its releases get their numbers with the next snapshot', async () => {
+  const directory = dataDirectory();
+  const path = await keptFile(directory);
+  const folder = `${path.slice(0, -'.json'.length)}.releases`;
+  const edit = (file: string, how: (content: string) => string) => {
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, sealFile(FORMAT, how(text.slice(text.indexOf('\n') + 1))));
+  };
+  edit(path, (content) => content.replace(/,"ddi":null,"ddiAuth":null/, ''));
+  for (const name of readdirSync(folder)) {
+    edit(join(folder, name), (content) => content.replace(/"number":\d+,?/, ''));
+  }
+  const numbers = async () =>
+    (await directory.again().find('acme', 'stable'))?.releases.map(({ number }) => number);
+  expect(await numbers()).toEqual([0]);
+  const next = directory.again();
+  const { releases } = channelAt(1);
+  next.keep(channelAt(2, 'stable', { releases }));
+  await next.flush();
+  expect(await numbers()).toEqual(releases.map(({ number }) => number));
+  expect(await numbers()).not.toContain(0);
 });
 
 it('a release is written once, and removed when no index names it any more', async () => {
