@@ -131,7 +131,10 @@ async function untilToldNoMore(node: ServingNode): Promise<void> {
     return !isRefusing && (await degradedOf(node)).length === 0;
   });
   const countOf = (message: string) => logLines(node.output(), `"${message}"`).length;
-  expect(countOf('store takes writes again')).toBe(countOf('store refuses writes'));
+  // The log of a process reaches the tests a moment after its answers.
+  await eventually('each end is logged', () => {
+    return countOf('store takes writes again') === countOf('store refuses writes');
+  });
 }
 
 /** Expects that publishers are refused with the reason, and that devices are served. */
