@@ -7,11 +7,12 @@ import { existsSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readDocument } from '../docs/document.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { ADMIN_TOKEN, type ServingNode, startNode } from '../support/node.ts';
+import type { Owner } from '../support/own.ts';
 import { findPostgres, startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
@@ -33,127 +34,130 @@ const NOWHERE = {
 /** Pause between two checks of a device that waits. */
 const ASK_INTERVAL_MS = 100;
 
-describe('an embedded service', () => {
-  it('is as it was at the time of its copy, or of sluice backup while publishers and devices write', async () => {
-    const [backUp = '', restore = ''] = commandsBelow(BACKUP, '## Embedded');
-    const folder = backupFolder();
-    const dataDir = join(folder, 'data');
-    let node = await startNode({ DATA_DIR: dataDir });
-    onTestFinished(() => node.stop());
-    const tenant = await furnish(node);
-    await node.stop();
-    await run(backUp, folder, { DATA_DIR: dataDir });
+// Side by side, for they wait more than they work: each has a service of its own.
+describe.concurrent('backup', () => {
+  describe('an embedded service', () => {
+    it('is as it was at the time of its copy, or of sluice backup while publishers and devices write', async (test) => {
+      const [backUp = '', restore = ''] = commandsBelow(BACKUP, '## Embedded');
+      const folder = backupFolder(test);
+      const dataDir = join(folder, 'data');
+      let node = await startNode({ DATA_DIR: dataDir });
+      test.onTestFinished(() => node.stop());
+      const tenant = await furnish(node);
+      await node.stop();
+      await run(backUp, folder, { DATA_DIR: dataDir });
 
-    node = await node.restart();
-    await goOn(tenant.at(node));
-    await node.stop();
-    await run(restore, folder, { DATA_DIR: dataDir });
+      node = await node.restart();
+      await goOn(tenant.at(node));
+      await node.stop();
+      await run(restore, folder, { DATA_DIR: dataDir });
 
-    node = await node.restart();
-    await expectEarlier(tenant.at(node));
+      node = await node.restart();
+      await expectEarlier(tenant.at(node));
 
-    const file = join(folder, 'backup.tar.gz');
-    const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
-    const writing = keepWriting(tenant.at(node));
-    await eventually('something is written', () => writing.published.length > 2);
-    const before = [...writing.published];
-    const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
-    const during = writing.published.length - before.length;
-    await writing.end();
-    expect([code, stderr]).toEqual([0, '']);
-    const { size, mode } = statSync(file);
-    expect(JSON.parse(stdout)).toEqual({ file, bytes: size });
-    expect(mode & 0o777).toBe(0o600);
-    expect(existsSync(join(folder, 'data/backup'))).toBe(false);
-    expect(during).toBeGreaterThan(0);
+      const file = join(folder, 'backup.tar.gz');
+      const environment = { SLUICE_URL: node.url, ADMIN_TOKEN };
+      const writing = keepWriting(tenant.at(node));
+      await eventually('something is written', () => writing.published.length > 2);
+      const before = [...writing.published];
+      const { code, stdout, stderr } = await runSluice(['backup', file, '--json'], environment);
+      const during = writing.published.length - before.length;
+      await writing.end();
+      expect([code, stderr]).toEqual([0, '']);
+      const { size, mode } = statSync(file);
+      expect(JSON.parse(stdout)).toEqual({ file, bytes: size });
+      expect(mode & 0o777).toBe(0o600);
+      expect(existsSync(join(folder, 'data/backup'))).toBe(false);
+      expect(during).toBeGreaterThan(0);
 
-    const again = await runSluice(['backup', file], environment);
-    expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
-    expect(statSync(file).size).toBe(size);
-    const elsewhere = join(folder, 'elsewhere');
-    await run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
-      DATA_DIR: elsewhere,
+      const again = await runSluice(['backup', file], environment);
+      expect(again).toEqual({ code: 1, stdout: '', stderr: `sluice: ${file} is there already\n` });
+      expect(statSync(file).size).toBe(size);
+      const elsewhere = join(folder, 'elsewhere');
+      await run(`mkdir elsewhere; mv backup.tar.gz sluice-backup.tar.gz; ${restore}`, folder, {
+        DATA_DIR: elsewhere,
+      });
+      const restored = await startNode({ DATA_DIR: elsewhere });
+      test.onTestFinished(() => restored.stop());
+      const versions = await tenant.at(restored).versions();
+      expect(versions).toEqual(expect.arrayContaining(before));
+      expect(new Set(versions).size).toBe(versions.length);
+      expect((await tenant.at(restored).publish('9.0.0')).status).toBe(201);
+      expect(await offered(tenant.at(restored))).toBe('9.0.0');
+      for (const name of ['secret-key', 'ledger.used']) {
+        expect(existsSync(join(elsewhere, name)), name).toBe(true);
+      }
+      // It is on a time line of its own, also beside the service that it was taken of.
+      expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
+      expect(restored.output()).toContain('the ledger went back or moved');
     });
-    const restored = await startNode({ DATA_DIR: elsewhere });
-    onTestFinished(() => restored.stop());
-    const versions = await tenant.at(restored).versions();
-    expect(versions).toEqual(expect.arrayContaining(before));
-    expect(new Set(versions).size).toBe(versions.length);
-    expect((await tenant.at(restored).publish('9.0.0')).status).toBe(201);
-    expect(await offered(tenant.at(restored))).toBe('9.0.0');
-    for (const name of ['secret-key', 'ledger.used']) {
-      expect(existsSync(join(elsewhere, name)), name).toBe(true);
-    }
-    // It is on a time line of its own, also beside the service that it was taken of.
-    expect(existsSync(join(elsewhere, 'ledger.copy'))).toBe(false);
-    expect(restored.output()).toContain('the ledger went back or moved');
   });
-});
 
-describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of stores.md', () => {
-  it('is as it was at the time of the backup, whatever Redis and the disk remember', async () => {
-    const { folder, environment, administrate, start } = await furnishStores();
-    const [backUp = '', restore = '', exchange = '', goBack = ''] = commandsBelow(
-      BACKUP,
-      '## PostgreSQL',
-    );
-    let node = await start('data');
-    const other = await start('other');
-    const tenant = await furnish(node);
-    await run(backUp, folder, environment);
+  describeOnRealStores('a service on PostgreSQL and Redis, with the accounts of stores.md', () => {
+    it('is as it was at the time of the backup, whatever Redis and the disk remember', async (test) => {
+      const { folder, environment, administrate, start } = await furnishStores(test);
+      const [backUp = '', restore = '', exchange = '', goBack = ''] = commandsBelow(
+        BACKUP,
+        '## PostgreSQL',
+      );
+      let node = await start('data');
+      const other = await start('other');
+      const tenant = await furnish(node);
+      await run(backUp, folder, environment);
 
-    const refused = await runSluice(['backup', join(folder, 'none')], {
-      SLUICE_URL: node.url,
-      ADMIN_TOKEN,
+      const refused = await runSluice(['backup', join(folder, 'none')], {
+        SLUICE_URL: node.url,
+        ADMIN_TOKEN,
+      });
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
+      expect(existsSync(join(folder, 'none'))).toBe(false);
+      await expect(administrate(restore, 'sluice')).rejects.toThrow(
+        'permission denied to create database',
+      );
+
+      await goOn(tenant.at(node));
+      expect(await offered(tenant.at(other))).toBe('3.2.0');
+      await node.stop();
+      await administrate(restore);
+      // An exchange that is in the way changes nothing.
+      const intruder = await enter(environment.DATABASE_URL, 'postgres', test);
+      await administrate(exchange);
+      await eventually('the node publishes', async () => {
+        const { status } = await tenant.at(other).publish('3.3.0');
+        if (status !== 201) await sleep(ASK_INTERVAL_MS);
+        return status === 201;
+      });
+      await untilOffered(other, tenant, '3.3.0');
+      await intruder.end();
+      await administrate(exchange);
+
+      // The other node was left running, and holds the later time, as Redis and both disks do.
+      await untilOffered(other, tenant, '1.0.0');
+      node = await node.restart();
+      await untilOffered(node, tenant, '1.0.0');
+      await expectEarlier(tenant.at(node));
+      await untilOffered(other, tenant, '1.0.0');
+      await node.stop();
+
+      node = await node.restart(NOWHERE);
+      const answer = await tenant.at(node).check(DEVICE.version, { query: 'l.ring=late' });
+      expect(answer.body?.version).toBe('1.0.0');
+
+      // The way back: the old database is there, with all that was published before the exchange.
+      await administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
+      await untilOffered(other, tenant, '3.3.0');
+      expect((await tenant.at(other).publish('3.4.0')).status).toBe(201);
+      await untilOffered(other, tenant, '3.4.0');
     });
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
-    expect(existsSync(join(folder, 'none'))).toBe(false);
-    await expect(administrate(restore, 'sluice')).rejects.toThrow(
-      'permission denied to create database',
-    );
-
-    await goOn(tenant.at(node));
-    expect(await offered(tenant.at(other))).toBe('3.2.0');
-    await node.stop();
-    await administrate(restore);
-    // An exchange that is in the way changes nothing.
-    const intruder = await enter(environment.DATABASE_URL, 'postgres');
-    await administrate(exchange);
-    await eventually('the node publishes', async () => {
-      const { status } = await tenant.at(other).publish('3.3.0');
-      if (status !== 201) await sleep(ASK_INTERVAL_MS);
-      return status === 201;
-    });
-    await untilOffered(other, tenant, '3.3.0');
-    await intruder.end();
-    await administrate(exchange);
-
-    // The other node was left running, and holds the later time, as Redis and both disks do.
-    await untilOffered(other, tenant, '1.0.0');
-    node = await node.restart();
-    await untilOffered(node, tenant, '1.0.0');
-    await expectEarlier(tenant.at(node));
-    await untilOffered(other, tenant, '1.0.0');
-    await node.stop();
-
-    node = await node.restart(NOWHERE);
-    const answer = await tenant.at(node).check(DEVICE.version, { query: 'l.ring=late' });
-    expect(answer.body?.version).toBe('1.0.0');
-
-    // The way back: the old database is there, with all that was published before the exchange.
-    await administrate(`${exchange.split('\nexchange ')[0]}\n${goBack}`);
-    await untilOffered(other, tenant, '3.3.0');
-    expect((await tenant.at(other).publish('3.4.0')).status).toBe(201);
-    await untilOffered(other, tenant, '3.4.0');
   });
 });
 
 /** A PostgreSQL with the accounts and the database that stores.md makes, a Redis, and nodes that use them. */
-async function furnishStores() {
-  const folder = backupFolder();
+async function furnishStores(test: Owner) {
+  const folder = backupFolder(test);
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()]);
-  onTestFinished(() => postgres.stop());
-  onTestFinished(() => redis.stop());
+  test.onTestFinished(() => postgres.stop());
+  test.onTestFinished(() => redis.stop());
   /** Runs commands with the account of an administrator, who is no superuser. */
   const administrate = (commands: string, account = 'sluice_restore') =>
     run(commands, folder, { PGHOST: '127.0.0.1', PGPORT: `${postgres.port}`, PGUSER: account });
@@ -166,19 +170,19 @@ async function furnishStores() {
   };
   async function start(dataDir: string): Promise<ServingNode> {
     const node = await startNode({ ...environment, DATA_DIR: join(folder, dataDir) });
-    onTestFinished(() => node.stop());
+    test.onTestFinished(() => node.stop());
     return node;
   }
   return { folder, environment, administrate, start };
 }
 
 /** Enters the database of an address with another account. */
-async function enter(url: string, account: string): Promise<pg.Client> {
+async function enter(url: string, account: string, test: Owner): Promise<pg.Client> {
   const address = Object.assign(new URL(url), { username: account });
   const client = new pg.Client({ connectionString: address.href });
   client.on('error', () => undefined);
   await client.connect();
-  onTestFinished(() => client.end());
+  test.onTestFinished(() => client.end());
   return client;
 }
 
@@ -258,8 +262,8 @@ async function run(commands: string, folder: string, environment: Environment): 
 }
 
 /** Returns a new folder, which the end of the test removes. */
-function backupFolder(): string {
+function backupFolder(test: Owner): string {
   const folder = temporaryFolder('sluice-backup-');
-  onTestFinished(() => removeFolder(folder));
+  test.onTestFinished(() => removeFolder(folder));
   return folder;
 }

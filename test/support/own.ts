@@ -1,13 +1,16 @@
 // What a test has for itself ends with the test, the last that was started first; and what a suite has.
 
-import { afterAll, onTestFinished } from 'vitest';
+import { afterAll, onTestFinished, type TestContext } from 'vitest';
 import { removeFolder, temporaryFolder } from './server-process.ts';
 
 type Started = { readonly [end in 'dispose' | 'stop' | 'drop' | 'close']?: () => unknown };
 
-/** Ends a node, server, database or client with the test. Returns it. */
-export function own<Thing extends Started>(thing: Thing): Thing {
-  onTestFinished(() => end(thing));
+/** Test that a thing ends with: of those that run side by side each names itself. */
+export type Owner = Pick<TestContext, 'onTestFinished'>;
+
+/** Ends a node, server, database or client with the test, which is the one that runs. Returns it. */
+export function own<Thing extends Started>(thing: Thing, owner: Owner = { onTestFinished }): Thing {
+  owner.onTestFinished(() => end(thing));
   return thing;
 }
 
