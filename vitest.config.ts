@@ -33,15 +33,15 @@ const FILES_AT_A_TIME = 4;
 
 /** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
-  ...['service/ddi-swupdate', 'service/ddi-swupdate-restarts'],
-  ...['store/ledger/ledger', 'service/settings', 'service/check-ins'],
-  ...['service/embedded', 'service/admin-address', 'service/documents', 'service/monitoring'],
-  ...['service/webhook-settings', 'service/tracing', 'service/approvals', 'service/oidc-sign-in'],
-  ...['browser/pages', 'browser/finding', 'browser/oidc-sign-in', 'browser/publishing'],
+  ...['store/ledger/ledger', 'browser/pages', 'service/documents', 'service/check-ins'],
+  ...['service/embedded', 'service/settings', 'service/http-engine', 'service/admin-address'],
+  ...['service/ddi-swupdate-restarts', 'service/monitoring', 'browser/rollout', 'browser/noticing'],
+  ...['browser/plans', 'service/webhook-settings', 'service/tracing', 'service/approvals'],
+  ...['service/oidc-sign-in', 'browser/finding', 'browser/oidc-sign-in', 'browser/publishing'],
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],
-  ...['faults/rollout-plans', 'faults/pglite-database', 'faults/notifications'],
-  ...['faults/check-in-faults', 'faults/stop', 'faults/static-stability', 'faults/backup'],
-  ...['faults/races', 'faults/ledger-went-back'],
+  ...['faults/foreign-stores', 'faults/races', 'faults/edge', 'faults/pglite-database'],
+  ...['faults/stop', 'faults/static-stability', 'faults/notifications', 'faults/check-in-faults'],
+  ...['faults/rollout-plans', 'faults/backup', 'faults/ledger-went-back'],
   ...['release/edge', 'release/cached-decisions', 'release/move', 'release/upgrade'],
   ...['release/broken-off-move', 'release/doctor', 'release/store-words'],
 ].map((name) => `/test/${name}.test.ts`);
