@@ -119,7 +119,10 @@ describeOnRealStores('SWUpdate on two nodes', () => {
       const { tenant, path, control } = await published();
       const id = `${action}-${confirm}-${randomId()}`;
       const place = { folder, url: front.url, app: tenant.app, channel: 'stable', id };
-      const start = (version: string, more: { confirm?: Confirmation } = {}) => {
+      const start = (
+        version: string,
+        more: { confirm?: Confirmation; isPatient?: boolean } = {},
+      ) => {
         const started = startSwupdate({ ...place, attributes: { version }, ...more });
         running.push(started);
         return started;
@@ -127,7 +130,8 @@ describeOnRealStores('SWUpdate on two nodes', () => {
       const device = new DdiDevice(nodes[1], tenant.app, id);
       await untilAnswered(device);
 
-      const before = start('1.0.0');
+      // A release that is rolled back between a poll and what follows it is no longer there for the latter.
+      const before = start('1.0.0', { isPatient: action === 'canceled' });
       const hasInstalled = () => before.output().includes('SWUPDATE successful');
       await eventually(`${id} has installed`, hasInstalled, WAIT);
       if (action === 'canceled') {

@@ -118,6 +118,8 @@ export type SwupdateOptions = {
   readonly attributes: Readonly<Record<string, string>>;
   /** What it confirms after a restart: 1 that the test is to come, 2 a success, 3 a failure. */
   readonly confirm?: Confirmation;
+  /** Whether it polls as seldom as the service says, in place of each second. */
+  readonly isPatient?: boolean;
   /** Further options of its DDI client. */
   readonly more?: readonly string[];
 };
@@ -129,7 +131,17 @@ export type Swupdate = { readonly output: () => string; stop(): Promise<void> };
  * whose names are the machine's: an eleventh daemon or so ends at once, and is started until one is free.
  */
 export function startSwupdate(options: SwupdateOptions): Swupdate {
-  const { folder, url, app, channel, id, attributes, confirm, more = [] } = options;
+  const {
+    folder,
+    url,
+    app,
+    channel,
+    id,
+    attributes,
+    confirm,
+    isPatient = false,
+    more = [],
+  } = options;
   const own = join(folder, id);
   mkdirSync(join(own, 'tmp'), { recursive: true });
   const entries = Object.entries(attributes).map(
@@ -166,7 +178,7 @@ export function startSwupdate(options: SwupdateOptions): Swupdate {
       if (text.includes(NO_FREE_NAME)) setTimeout(launch, LAUNCH_AGAIN_MS);
     });
     child = begun;
-    void hasten(begun, env);
+    if (!isPatient) void hasten(begun, env);
   };
   launch();
   return {
