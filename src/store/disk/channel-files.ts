@@ -35,7 +35,10 @@ export type StoredIndex = { readonly index: SnapshotIndex; readonly writtenAtMs:
  * use a file: one that is started again after an upgrade would know nothing.
  */
 const FORMAT = 3;
-/** Field of every index but those of 0.3.0 and before, whose files of releases lack their numbers. */
+/**
+ * Field of every index but those of 0.3.0 and before. Their files of releases lack numbers, by which devices
+ * know actions, so they count as none here; nodes of 0.3.0 pass over what they do not know.
+ */
 const NUMBERED = '"ddiAuth":';
 /** Maximum number of files open at a time. */
 const OPEN_MAX = 32;
@@ -55,6 +58,7 @@ export class ChannelFiles {
     if (content === undefined) return undefined;
     const index = parseIndex(content);
     if (index === undefined) throw new FileFault(this.indexPath, 'the content is not an index');
+    if (!content.includes(NUMBERED)) return undefined;
     return { index, writtenAtMs: await timeOfWriting(this.indexPath) };
   }
 
