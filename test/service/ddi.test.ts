@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { DdiDevice, type DdiDeviceOptions } from '../support/ddi-device.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectError } from '../support/expect-error.ts';
+import { beginDialogue, requestHead } from '../support/raw-exchange.ts';
 import { serviceSuite, testTenant } from '../support/service-suite.ts';
 import { type Json, randomId } from '../support/tenant.ts';
 
@@ -33,6 +34,20 @@ serviceSuite('devices that speak DDI', (node) => {
     return made;
   }
   const polled = (made: DdiDevice) => made.poll();
+
+  it('get 400 alone to a request whose end is ambiguous, and their connection ends (§7.4)', async () => {
+    const base = `GET /ddi/${tenant.app}/stable/controller/v1/d-1`;
+    for (const lines of [
+      ['Content-Length: 3', 'Transfer-Encoding: chunked'],
+      ['Content-Length: 3', 'Content-Length: 4'],
+      ['Transfer-Encoding: chunked', 'Trailer: Host'],
+    ]) {
+      const request = `${requestHead(base, ...lines)}3\r\nabc\r\n0\r\n\r\n`;
+      const client = beginDialogue(node, [request + requestHead('GET /healthz')]);
+      await eventually('the connection is closed', () => client.isClosed);
+      expect(client.statuses).toEqual([400]);
+    }
+  });
 
   it('are answered only where the channel has DDI', async () => {
     const made = device();

@@ -5,6 +5,7 @@ import { fail, isFailure, type Outcome } from '../../contract/failure.ts';
 import type { DdiAsker } from '../../serving/ddi-queries.ts';
 import type { PollActions } from '../../serving/poll-actions.ts';
 import { actionDocument, cancelDocument, pollDocument, RAUC_AGENT } from '../../updater/ddi.ts';
+import { AMBIGUOUS_BODY, isBodyAmbiguous, readHeaders } from '../transport/exchange.ts';
 import type { HttpRequest } from '../transport/http-app.ts';
 import { NO_STORE, type Reply, replyHead } from '../transport/reply.ts';
 import type { Traffic } from '../transport/request-observation.ts';
@@ -53,17 +54,17 @@ export class DdiPollRoute extends DirectRoute {
   }
 
   protected override serve(request: DeviceRequest, req: HttpRequest): void {
+    const headers = readHeaders(req);
+    if (isBodyAmbiguous(headers)) return this.close(request, AMBIGUOUS_BODY);
     const asked = readAsked(request.path, 'GET');
     if ('status' in asked) return this.answer(request, asked);
     const { admission, gate } = this.dependencies;
-    const admitted = admission.admit(asked.address, req.getHeader('authorization'), false);
+    const admitted = admission.admit(asked.address, headers.get('authorization') ?? '', false);
     if (isFailure(admitted)) return this.answer(request, ddiRefusal(admitted));
-    const isAtOnce = !(admitted instanceof Promise);
     const said: Said = {
-      // A copy: the gate overwrites it with the next request's.
-      network: gate.networkOf(request.res, req, isAtOnce).slice(),
-      isRauc: req.getHeader('user-agent').startsWith(RAUC_AGENT),
-      origin: this.publicOrigin ?? this.originIn(req),
+      network: gate.networkOf(request.res, req),
+      isRauc: headers.get('user-agent')?.startsWith(RAUC_AGENT) === true,
+      origin: this.publicOrigin ?? this.originIn(headers),
     };
     this.answerLater(request, () => this.reply(admitted, asked, said));
   }
@@ -96,10 +97,10 @@ export class DdiPollRoute extends DirectRoute {
   }
 
   /** Returns the origin that was asked, as a proxy tells it if one is believed. */
-  private originIn(req: HttpRequest): string {
+  private originIn(headers: ReadonlyMap<string, string>): string {
     const isBelieved = this.dependencies.trustProxy > 0;
-    const proto = isBelieved ? req.getHeader('x-forwarded-proto').split(',').at(-1)?.trim() : '';
-    const host = req.getHeader('host');
+    const proto = isBelieved ? headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() : '';
+    const host = headers.get('host') ?? '';
     return `${proto === 'https' ? 'https' : 'http'}://${HOST.test(host) ? host : 'localhost'}`;
   }
 }

@@ -38,7 +38,10 @@ export type DdiReportDependencies = {
 };
 
 const METHODS = ['PUT', 'POST'] as const;
-/** Longest wait until a closing is kept: rauc-hawkbit-updater repeats a 429, and nothing else. */
+/**
+ * Longest wait until a closing that was received is kept: rauc-hawkbit-updater repeats a 429, and nothing
+ * else.
+ */
 const CLOSING_MS_MAX = 1500;
 const RETRY_MS = 1000;
 /** Answer to all reports, whose head is made once: each header is a call into uWebSockets.js. */

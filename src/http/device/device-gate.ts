@@ -121,15 +121,10 @@ export class DeviceGate {
     return wait === MUST_SETTLE ? this.later().then(next) : next(wait);
   }
 
-  /**
-   * Returns the network of a request's client, in the array that the next request overwrites. `isLatest`:
-   * whether the request is the one that was counted last, and admitted; its network is then cached.
-   */
-  networkOf(res: HttpResponse, req: HttpRequest, isLatest: boolean): NetworkWords {
-    const { network } = this;
-    if (!this.readsNetworks) return network;
-    if (isLatest) this.findNetwork(res, req);
-    else writeNetwork(this.clientOf(remoteAddressOf(res), req), network);
+  /** Reads the network of a request's client. */
+  networkOf(res: HttpResponse, req: HttpRequest): NetworkWords {
+    const network = new Int32Array(NETWORK_WORDS);
+    this.readNetwork(res, req, network);
     return network;
   }
 
@@ -145,15 +140,19 @@ export class DeviceGate {
       network[1] = notes[at + 1] as number;
       return;
     }
+    this.readNetwork(res, req, network);
+    if (at < 0) return;
+    notes[at] = network[0] as number;
+    notes[at + 1] = network[1] as number;
+  }
+
+  private readNetwork(res: HttpResponse, req: HttpRequest, network: NetworkWords): void {
     const peer = res.getRemoteAddressAsText();
     const isRead =
       this.trustedProxies === 0 &&
       typeof peer !== 'string' &&
       writeIpv4(new Uint8Array(peer), network);
     if (!isRead) writeNetwork(this.clientOf(addressText(peer), req), network);
-    if (at < 0) return;
-    notes[at] = network[0] as number;
-    notes[at + 1] = network[1] as number;
   }
 
   /** Returns the client's IP address; `socketAddress` is that of the socket's peer, which may be a proxy. */

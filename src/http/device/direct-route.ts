@@ -6,12 +6,13 @@ import {
   type AnsweredRequest,
   answerLater,
   faultReply,
+  readHeaders,
   remoteAddressOf,
 } from '../transport/exchange.ts';
 import type { HttpRequest, HttpResponse, RequestHandler } from '../transport/http-app.ts';
 import type { Reply } from '../transport/reply.ts';
 import type { Observation, RouteTraffic, Traffic } from '../transport/request-observation.ts';
-import { writeReply } from '../transport/write-reply.ts';
+import { writeReply, writeReplyAndClose } from '../transport/write-reply.ts';
 import type { DeviceRequest } from './device-question.ts';
 import { refusalReply } from './refusal-reply.ts';
 
@@ -49,7 +50,8 @@ export abstract class DirectRoute {
   private observe(request: DeviceRequest, req: HttpRequest): Observation {
     const { res, path } = request;
     const remoteAddress = remoteAddressOf(res);
-    const header = (name: string) => req.getHeader(name);
+    const headers = readHeaders(req);
+    const header = (name: string) => headers.get(name) ?? '';
     const app = path.split('/', 3)[2];
     const asked = { method: methodOf(request), path, remoteAddress, header };
     return this.replies.observe(asked, app === '' ? undefined : app);
@@ -62,6 +64,13 @@ export abstract class DirectRoute {
   /** Writes a reply at once, and counts it. */
   protected answer(request: DeviceRequest, reply: Reply): void {
     this.write(request, reply);
+    this.replies.count(reply.status);
+  }
+
+  /** Writes a reply at once, counts it, and closes the connection. */
+  protected close({ res }: DeviceRequest, reply: Reply): void {
+    writeReplyAndClose(res, reply);
+    this.present?.watch?.end(reply.status);
     this.replies.count(reply.status);
   }
 

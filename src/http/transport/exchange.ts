@@ -74,7 +74,7 @@ export function runExchange(
     route.params.get('app') ?? route.params.get('appRef'),
   );
   if (isBodyAmbiguous(headers)) {
-    const reply = unstored(notes.addTo(failureReply(invalidField('body', 'Its end is ambiguous'))));
+    const reply = notes.addTo(AMBIGUOUS_BODY);
     route.replies.count(reply.status);
     watch?.end(reply.status);
     return writeReplyAndClose(res, reply);
@@ -177,7 +177,8 @@ export function faultReply(
   return notes.addTo(unstored(failureReply({ ...told, message })));
 }
 
-function readHeaders(req: HttpRequest): Map<string, string> {
+/** Reads all headers of a request; see `Exchange`. */
+export function readHeaders(req: HttpRequest): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   req.forEach((name, value) => {
     const known = headers.get(name);
@@ -318,9 +319,11 @@ export function bearerToken(exchange: Pick<Exchange, 'headers'>): string | undef
 // as part of a body what is a request here.
 
 const LENGTH = /^\d+$/;
+/** Refusal of such a request; its connection is to be closed. */
+export const AMBIGUOUS_BODY = unstored(failureReply(invalidField('body', 'Its end is ambiguous')));
 
 /** Returns whether the headers leave open where the body ends (RFC 9112, section 6). */
-function isBodyAmbiguous(headers: ReadonlyMap<string, string>): boolean {
+export function isBodyAmbiguous(headers: ReadonlyMap<string, string>): boolean {
   const length = headers.get('content-length');
   const coding = headers.get('transfer-encoding');
   if (coding === undefined) return length !== undefined && !LENGTH.test(length);

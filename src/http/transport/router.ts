@@ -1,5 +1,5 @@
-// Router of all requests except those of updaters: finds the handler of a request among the declared routes,
-// and answers 404 and 405 for paths and methods that have none.
+// Router of all requests that have no handler of their own (server.ts): finds the handler of a request among
+// the declared routes, and answers 404 and 405 for paths and methods that have none.
 
 import { fail, invalidField } from '../../contract/failure.ts';
 import { LIMIT } from '../../contract/limit.ts';

@@ -1,4 +1,4 @@
-// Listening socket of the service: requests of updaters go to their handlers, all others to the router.
+// Listening socket of the service: what devices ask goes to its handlers, all else to the router.
 
 import type { LabelledCount } from '../../observe/labelled-count.ts';
 import type { RareLog } from '../../observe/rare-log.ts';
