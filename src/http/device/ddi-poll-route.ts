@@ -39,6 +39,8 @@ type Said = Pick<DdiAsker, 'network' | 'isRauc'> & {
 
 /** A host with or without a port, as links can have it. */
 const HOST = /^[\w.-]+(?::\d{1,5})?$|^\[[0-9a-f:.]+\](?::\d{1,5})?$/i;
+/** Headers of which each line counts: those that say where a body ends, and the credential. */
+const MISLEADING = ['content-length', 'transfer-encoding', 'authorization'];
 /** Head of the answers, made once: each header is a call into uWebSockets.js. */
 const FOUND_HEAD = replyHead(200, [...NO_STORE, ['Content-Type', 'application/json']]);
 
@@ -54,17 +56,20 @@ export class DdiPollRoute extends DirectRoute {
   }
 
   protected override serve(request: DeviceRequest, req: HttpRequest): void {
-    const headers = readHeaders(req);
-    if (isBodyAmbiguous(headers)) return this.close(request, AMBIGUOUS_BODY);
+    const headers = this.headersOf(req);
+    if (headers !== undefined && isBodyAmbiguous(headers)) {
+      return this.close(request, AMBIGUOUS_BODY);
+    }
+    const header = (name: string) => headers?.get(name) ?? req.getHeader(name);
     const asked = readAsked(request.path, 'GET');
     if ('status' in asked) return this.answer(request, asked);
     const { admission, gate } = this.dependencies;
-    const admitted = admission.admit(asked.address, headers.get('authorization') ?? '', false);
+    const admitted = admission.admit(asked.address, header('authorization'), false);
     if (isFailure(admitted)) return this.answer(request, ddiRefusal(admitted));
     const said: Said = {
       network: gate.networkOf(request.res, req),
-      isRauc: headers.get('user-agent')?.startsWith(RAUC_AGENT) === true,
-      origin: this.publicOrigin ?? this.originIn(headers),
+      isRauc: header('user-agent').startsWith(RAUC_AGENT),
+      origin: this.publicOrigin ?? this.originBy(header),
     };
     this.answerLater(request, () => this.reply(admitted, asked, said));
   }
@@ -96,13 +101,23 @@ export class DdiPollRoute extends DirectRoute {
     return isThere ? found(cancelDocument(resource.id)) : ddiRefusal(fail('unknownAction'));
   }
 
+  /** Reads all headers where one of several lines could mislead; most polls have no such header. */
+  private headersOf(req: HttpRequest): ReadonlyMap<string, string> | undefined {
+    const isPlain = this.dependencies.trustProxy === 0 && !MISLEADING.some(isIn(req));
+    return isPlain ? undefined : readHeaders(req);
+  }
+
   /** Returns the origin that was asked, as a proxy tells it if one is believed. */
-  private originIn(headers: ReadonlyMap<string, string>): string {
+  private originBy(header: (name: string) => string): string {
     const isBelieved = this.dependencies.trustProxy > 0;
-    const proto = isBelieved ? headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() : '';
-    const host = headers.get('host') ?? '';
+    const proto = isBelieved ? header('x-forwarded-proto').split(',').at(-1)?.trim() : '';
+    const host = header('host');
     return `${proto === 'https' ? 'https' : 'http'}://${HOST.test(host) ? host : 'localhost'}`;
   }
+}
+
+function isIn(req: HttpRequest): (name: string) => boolean {
+  return (name) => req.getHeader(name) !== '';
 }
 
 function found(body: string): Reply {
