@@ -33,9 +33,10 @@ const FILES_AT_A_TIME = 4;
 
 /** Files that take longest, the longest first: begun last, they would keep the next part waiting. */
 const LONGEST = [
+  ...['service/ddi-swupdate', 'service/ddi-swupdate-restarts'],
   ...['store/ledger/ledger', 'browser/pages', 'service/documents', 'service/check-ins'],
   ...['service/embedded', 'service/settings', 'service/http-engine', 'service/admin-address'],
-  ...['service/ddi-swupdate-restarts', 'service/monitoring', 'browser/rollout', 'browser/noticing'],
+  ...['service/monitoring', 'browser/rollout', 'browser/noticing'],
   ...['browser/plans', 'service/webhook-settings', 'service/tracing', 'service/approvals'],
   ...['service/oidc-sign-in', 'browser/finding', 'browser/oidc-sign-in', 'browser/publishing'],
   ...['browser/passkeys', 'browser/steering', 'updater/grammars', 'fleet/label-model'],

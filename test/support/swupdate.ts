@@ -1,18 +1,17 @@
 // Runs SWUpdate itself, as Debian packs it, against a service: its daemon polls by DDI and installs files
 // that a server on the loopback interface has, at whatever pace a test wants.
 
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sleep } from './eventually.ts';
 import { findBinary } from './find-binary.ts';
 import { loopbackServer } from './loopback-server.ts';
 
-const PROGRAMS = ['bash', 'openssl', 'cpio', 'swupdate', 'swupdate-ipc'] as const;
+const PROGRAMS = ['bash', 'openssl', 'cpio', 'swupdate'] as const;
 /** The first program that a test of SWUpdate lacks; undefined if all are there. */
 export const missingProgram = PROGRAMS.find((name) => findBinary(name) === undefined);
 
@@ -66,11 +65,10 @@ export async function serveFiles() {
   const server = await loopbackServer(({ method, url = '' }, response) => {
     const file = files.get(url);
     if (file === undefined) return void response.writeHead(404).end();
+    // SWUpdate asks for the length first, by HEAD.
+    if (method === 'GET') fetches.set(url, (fetches.get(url) ?? 0) + 1);
     const { bytes, isSlow } = file;
     response.writeHead(200, { 'content-length': bytes.length });
-    // SWUpdate asks for the length first.
-    if (method === 'HEAD') return void response.end();
-    fetches.set(url, (fetches.get(url) ?? 0) + 1);
     if (!isSlow) return void response.end(bytes);
     counts.begun += 1;
     drip(response, bytes, () => {
@@ -118,8 +116,6 @@ export type SwupdateOptions = {
   readonly attributes: Readonly<Record<string, string>>;
   /** What it confirms after a restart: 1 that the test is to come, 2 a success, 3 a failure. */
   readonly confirm?: Confirmation;
-  /** Whether it polls as seldom as the service says, in place of each second. */
-  readonly isPatient?: boolean;
   /** Further options of its DDI client. */
   readonly more?: readonly string[];
 };
@@ -131,17 +127,7 @@ export type Swupdate = { readonly output: () => string; stop(): Promise<void> };
  * whose names are the machine's: an eleventh daemon or so ends at once, and is started until one is free.
  */
 export function startSwupdate(options: SwupdateOptions): Swupdate {
-  const {
-    folder,
-    url,
-    app,
-    channel,
-    id,
-    attributes,
-    confirm,
-    isPatient = false,
-    more = [],
-  } = options;
+  const { folder, url, app, channel, id, attributes, confirm, more = [] } = options;
   const own = join(folder, id);
   mkdirSync(join(own, 'tmp'), { recursive: true });
   const entries = Object.entries(attributes).map(
@@ -178,7 +164,6 @@ export function startSwupdate(options: SwupdateOptions): Swupdate {
       if (text.includes(NO_FREE_NAME)) setTimeout(launch, LAUNCH_AGAIN_MS);
     });
     child = begun;
-    if (!isPatient) void hasten(begun, env);
   };
   launch();
   return {
@@ -188,27 +173,6 @@ export function startSwupdate(options: SwupdateOptions): Swupdate {
       await stop(child);
     },
   };
-}
-
-/** Orders by SWUpdate's own tool: poll each second, whatever the server says; end the wait that has begun. */
-const ORDERS = ['--polling-time=1', '--trigger'] as const;
-const ORDER_AGAIN_MS = 200;
-
-/** Has a daemon poll each second. It takes orders only while it waits, which is after its first poll. */
-async function hasten(daemon: ChildProcess, env: NodeJS.ProcessEnv): Promise<void> {
-  const hasEnded = () => daemon.exitCode !== null || daemon.signalCode !== null;
-  for (const order of ORDERS) {
-    while (!hasEnded() && !(await isTaken(order, env))) await sleep(ORDER_AGAIN_MS);
-  }
-}
-
-/** Gives an order to the daemon of a folder; the tool exits with 0 also where none takes it. */
-function isTaken(order: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  return new Promise((resolve) => {
-    execFile('swupdate-ipc', ['hawkbitcfg', order], { env }, (_, output) =>
-      resolve(output.includes('Server returns ACK')),
-    );
-  });
 }
 
 const NO_FREE_NAME = 'binding notifier socket: Address already in use';
