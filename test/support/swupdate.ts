@@ -65,10 +65,11 @@ export async function serveFiles() {
   const server = await loopbackServer(({ method, url = '' }, response) => {
     const file = files.get(url);
     if (file === undefined) return void response.writeHead(404).end();
-    // SWUpdate asks for the length first, by HEAD.
-    if (method === 'GET') fetches.set(url, (fetches.get(url) ?? 0) + 1);
     const { bytes, isSlow } = file;
     response.writeHead(200, { 'content-length': bytes.length });
+    // SWUpdate asks for the length first.
+    if (method === 'HEAD') return void response.end();
+    fetches.set(url, (fetches.get(url) ?? 0) + 1);
     if (!isSlow) return void response.end(bytes);
     counts.begun += 1;
     drip(response, bytes, () => {
