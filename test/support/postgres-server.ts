@@ -64,7 +64,7 @@ export async function startPostgres({ fsync = false } = {}): Promise<PostgresSer
   const account = findSystemAccount();
   const args = ['-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C', '--no-instructions'];
   return startMade('initdb', args, {
-    ...{ binary, folder: folderOf(account, 'sluice-postgres-'), account, fsync },
+    ...{ binary, folder: folderOf(account, 'sluice-postgres-', !fsync), account, fsync },
   });
 }
 
@@ -127,7 +127,7 @@ function controlPostgres(
 
 /** Starts a copy of a running server, with the settings that make the copy follow it. */
 async function startStandby(of: Installation, primaryPort: number): Promise<StandbyServer> {
-  const folder = folderOf(of.account, 'sluice-standby-');
+  const folder = folderOf(of.account, 'sluice-standby-', !of.fsync);
   const source = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
   const kind = ['-X', 'stream', '--write-recovery-conf', '--checkpoint=fast'];
   const server = await startMade('pg_basebackup', [...source, ...kind], { ...of, folder });

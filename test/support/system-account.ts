@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { chownSync } from 'node:fs';
-import { temporaryFolder } from './server-process.ts';
+import { parentInMemory, temporaryFolder } from './server-process.ts';
 
 /** Account of a server; empty for the account of the tests. */
 export type SystemAccount = { readonly uid?: number; readonly gid?: number };
@@ -21,9 +21,9 @@ export function findSystemAccount(): SystemAccount {
   throw new Error('The server does not run as root, and there is neither `postgres` nor `nobody`');
 }
 
-/** Creates a folder that belongs to the account of a server. */
-export function folderOf({ uid, gid }: SystemAccount, prefix: string): string {
-  const folder = temporaryFolder(prefix);
+/** Creates a folder that belongs to the account of a server, in memory if it may (`parentInMemory`). */
+export function folderOf({ uid, gid }: SystemAccount, prefix: string, inMemory = false): string {
+  const folder = temporaryFolder(prefix, inMemory ? parentInMemory() : undefined);
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   return folder;
 }
