@@ -66,6 +66,10 @@ export const DEADLINES_OF_PAGE = `AbortSignal.timeout = (ms) => {
   setTimeout(() => controller.abort(new DOMException('Timed out', 'TimeoutError')), ms);
   return controller.signal;
 };`;
+/** Milliseconds to read a page that a test has failed on, and how much of its text is told. */
+const TEXT_MS_MAX = 5000;
+const TEXT_LENGTH_MAX = 3000;
+
 /** Chromium's binary, when there is one. */
 export function findBrowser(): string | undefined {
   return NAMES.map((name) => findBinary(name)).find((found) => found !== undefined);
@@ -91,8 +95,23 @@ export function describeInBrowser(title: string, suite: (browser: () => Browser)
       started = await startBrowser();
     });
     afterAll(() => started?.close());
+    // Before what the suite itself does after a test, which may close the page.
     suite(() => started ?? notStarted());
+    afterEach(async ({ task }) => {
+      if (task.result?.state === 'fail') console.error(await textsShown(started));
+    });
   });
+}
+
+/** Returns the address and the text of each open page: why a test has failed often stands there. */
+async function textsShown(browser: Browser | undefined): Promise<string> {
+  const pages = browser?.contexts().flatMap((context) => context.pages()) ?? [];
+  const texts = pages.map(async (page) => {
+    const options = { timeout: TEXT_MS_MAX };
+    const text = await page.locator('body').innerText(options).catch(String);
+    return `${page.url()}\n${text.slice(0, TEXT_LENGTH_MAX)}`;
+  });
+  return (await Promise.all(texts)).join('\n\n');
 }
 
 function notStarted(): never {

@@ -89,11 +89,17 @@ export class Hands<Of extends Place = Place> {
     return this.place.locator('[aria-current="step"]');
   }
 
-  /** Goes on until a dialog shows this step. */
+  /** Goes on until a dialog shows this step; throws where a refusal leads back. */
   async toStep(name: string): Promise<void> {
+    const passed: (string | null)[] = [];
     for (;;) {
       const before = await this.step.textContent();
       if (before === name) return;
+      if (passed.includes(before)) {
+        const alerts = await this.place.getByRole('alert').allTextContents();
+        throw new Error(`Instead of ${name} it shows ${before} again: ${alerts}`);
+      }
+      passed.push(before);
       await this.press('Next');
       await eventually(
         `the step after ${before}`,
