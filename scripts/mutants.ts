@@ -10,6 +10,8 @@
 //   npx tsx scripts/mutants.ts run before --hours 2   goes on with those that have no result yet
 //   npx tsx scripts/mutants.ts run after --than before
 //                                                     leaves out what lived, and begins with what noticed it
+//   npx tsx scripts/mutants.ts again after access-6 fleet-12
+//                                                     judges these anew: there are new tests
 //   npx tsx scripts/mutants.ts survivors before       runs every test against those that lived
 //   npx tsx scripts/mutants.ts report before          tells how many live, and what each suite notices alone
 //   npx tsx scripts/mutants.ts lost before after      lists what only the first round noticed
@@ -35,6 +37,7 @@ const EVERYTHING = { secondsMax: 1800, isFirst: false };
 
 /** Tests that judge a mutant: units of its area, then what needs servers there, then everything. */
 type Extent = 'units' | 'area' | 'everything';
+const EXTENTS = ['units', 'area'] as const;
 /** What became of a mutant. */
 type Result = Omit<Verdict, 'passed'> & { readonly id: string; readonly extent: Extent };
 
@@ -51,6 +54,10 @@ program
     'not what lived in this round, and only whether a test still notices it',
   )
   .action(run);
+program
+  .command('again <round> <ids...>')
+  .description('judges these by units and what needs servers, whatever became of them')
+  .action(judgeAgain);
 program
   .command('survivors <round>')
   .option('--hours <n>', 'hours to run', Number, 6)
@@ -74,7 +81,7 @@ async function run(round: string, { hours, area: only, than }: Options): Promise
   const earlier = than === undefined ? undefined : latestResults(than);
   await withWorkshop(hours, async (workshop, isOver) => {
     const reach = earlier === undefined ? await reachOf(workshop) : undefined;
-    for (const extent of ['units', 'area'] as const) {
+    for (const extent of EXTENTS) {
       for (const area of AREAS.filter(({ name }) => only === undefined || name === only)) {
         const part = partOf(workshop, area, extent);
         for (const mutant of openMutants(round, area, extent, earlier)) {
@@ -135,6 +142,23 @@ function partOf(workshop: Workshop, area: Area, extent: Extent): Part {
 function killersOf(result: Result | undefined): readonly string[] {
   const files = new Set(result?.failed.map((test) => test.split(' > ')[0] ?? ''));
   return [...files].filter((file) => existsSync(join(ROOT, file)));
+}
+
+/** Judges mutants by the units of their areas, then by what needs servers there, until one notices them. */
+async function judgeAgain(round: string, ids: readonly string[]): Promise<void> {
+  await withWorkshop(Number.POSITIVE_INFINITY, async (workshop) => {
+    for (const area of AREAS) {
+      const parts = EXTENTS.map((extent) => ({ extent, part: partOf(workshop, area, extent) }));
+      const mutants = readChosen().filter(({ id }) => ids.includes(id));
+      for (const mutant of mutants.filter((each) => each.area === area.name && isThere(each))) {
+        for (const { extent, part } of parts) {
+          const verdict = await judgeBy(workshop, mutant, part, [part.suites], true);
+          record(round, mutant, verdict, extent);
+          if (isNoticed(verdict)) break;
+        }
+      }
+    }
+  });
 }
 
 /** Judges by every test those that the suites of their areas did not notice. */

@@ -75,7 +75,7 @@ export const AREAS: readonly Area[] = [
     name: 'engine',
     sources: ['store/redis', 'store/memory', 'store/snapshot', 'flow'],
     language: 'code',
-    suites: ['store/engine', 'flow', 'fleet/check-in-drain.test.ts'],
+    suites: ['store/engine', 'store/snapshot', 'flow', 'fleet/check-in-drain.test.ts'],
   },
   {
     name: 'engine Lua',

@@ -43,6 +43,7 @@ type FileReport = {
 };
 
 const REACH_SECONDS_MAX = 3600;
+const NOTHING_RAN = 'no test ran';
 
 export class Workshop {
   private readonly folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
@@ -157,6 +158,8 @@ export class Workshop {
     });
     const failed = results.filter(([, status]) => status === 'failed').map(([name = '']) => name);
     const passed = results.filter(([, status]) => status === 'passed').length;
+    // What every suite needs did not start.
+    if (!isLate && passed === 0 && failed.length === 0) failed.push(NOTHING_RAN);
     return { failed, passed, isLate, seconds };
   }
 
