@@ -44,6 +44,10 @@ describeInBrowser('a viewer at the console', (browser) => {
     await ruling.dialog('Invitation made').place.waitFor();
     const link = (await owner.page.locator('.secret-text').textContent()) ?? '';
     await ruling.press('Done');
+    await ruling
+      .table('Open invitations')
+      .row(/^viewer@example\.com viewer/)
+      .waitFor();
     await page.goto(link);
     await at.reads('invites viewer@example.com as viewer');
     await at.fill({ 'Your name': 'Vera Viewer', Password: PASSWORD });

@@ -102,6 +102,16 @@ describe('a call', () => {
     expect(answer.body.length).toBeLessThanOrEqual(1000);
   });
 
+  it('joins the parts of an answer in their order', async () => {
+    const server = await loopbackServer((_, response) => {
+      for (const part of ['one, ', 'two, ']) response.write(part);
+      response.end('three');
+    });
+    ends.push(server.close);
+    const { body } = await call(server.port, { timeoutMs: ANSWERED_MS_MAX });
+    expect(String(body)).toBe('one, two, three');
+  });
+
   it('says that its time is over, and the reason of who ended it', async () => {
     const { port } = await startWild('nothing');
     await expect(call(port)).rejects.toThrow(LateAnswer);

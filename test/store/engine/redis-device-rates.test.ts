@@ -1,4 +1,5 @@
-// Tests the size and the lifetime of device windows in Redis. The rules of every engine: rate-contract.
+// Tests windows of requests in Redis: the size and the lifetime of those of devices, and a clock that is set
+// back. The rules of every engine: rate-contract.
 
 import { describe, expect, it } from 'vitest';
 import { LIMIT } from '../../../src/contract/limit.ts';
@@ -28,5 +29,18 @@ describe.skipIf(!hasRedis)('a device window in Redis', () => {
     expect(await admin.zcard(key)).toBe(PER_MINUTE);
     // 120 requests with the longest names that a process gives them.
     expect(await admin.memory('USAGE', key)).toBeLessThan(16_384);
+  });
+});
+
+describe.skipIf(!hasRedis)('a window of requests in Redis', () => {
+  it('begins anew where the clock was set back by more than its length', async () => {
+    const server = await redisOf();
+    const { engine } = await connected(server.url);
+    const [key, windowMs] = [keys.rate('caller'), 60_000];
+    const isAllowed = async () => (await engine.countRequest('caller', 1, windowMs)).isAllowed;
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, false]);
+    const micros = (Date.now() + 2 * windowMs) * 1000;
+    await adminOf(server).lset(key, 0, String(micros));
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, false]);
   });
 });

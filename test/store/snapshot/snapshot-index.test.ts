@@ -118,7 +118,7 @@ const {
 } = release('1.0.0', {
   notes: 'Größer 🚀 "quoted" \\ \u0000 \n',
   targets: {
-    matchLabels: { ring: ['beta'] },
+    matchLabels: { ring: ['beta'], site: ['north', 'south'] },
     matchExpressions: [{ key: 'os', operator: 'In', values: ['linux'] }],
   },
   artifacts: [
