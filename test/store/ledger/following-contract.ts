@@ -9,6 +9,7 @@ import {
   type KnownState,
   LedgerBehind,
 } from '../../../src/store/ledger-terms.ts';
+import { checkIn } from './fleet-fixture.ts';
 import { createTenant, expectValue, OPERATOR, type TestTenant } from './ledger-fixture.ts';
 import type { LedgerUnderTest } from './test-database.ts';
 
@@ -53,6 +54,19 @@ export function describeFollowing({ ledger }: LedgerUnderTest): void {
     ]);
     const followed = await snapshotOf(tenant, 'stable');
     expect(followed).toMatchObject({ follows: null, releases: [{}, { followed: false }] });
+  });
+
+  test('the page of a release counts the devices of followers that have no version of it', async () => {
+    const tenant = await furnish();
+    await ledger.recordCheckIns([
+      checkIn(tenant, 'on stable', { version: '1.1.0' }),
+      checkIn(tenant, 'on beta', { channel: 'beta', version: '1.3.0' }),
+    ]);
+    const app = { id: tenant.appId, ref: tenant.app, organizationId: tenant.organizationId };
+    const devices = async (version: string) =>
+      expectValue(await ledger.readReleaseDetail(app, 'stable', version)).devices;
+    expect(await devices('1.3.0')).toMatchObject({ on: 1, below: 1, fleet: 2 });
+    expect(await devices('1.1.0')).toMatchObject({ on: 1, below: 0, fleet: 1 });
   });
 
   test('a change of a release moves its channel and the followers, one of the policy moves only it', async () => {
