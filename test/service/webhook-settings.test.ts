@@ -196,15 +196,22 @@ describeOnBackends('webhook settings', (backend) => {
   it.skipIf(backend.name === 'embedded')(
     'SECRET_KEY is needed on a real database: 409 without it, and no file is made',
     async () => {
+      const add = (kind: string, url: string) =>
+        admin(node, 'POST', `destinations?org=${tenant.org}`, { kind, name: kind, url });
+      const hook = (await add('webhook', 'https://ops.example.com/hook')).body;
       await node.stop();
       node = await node.restart({ SECRET_KEY: undefined });
-      const answer = await admin(node, 'POST', 'webhooks', { app, provider: 'github' });
-      expectError(answer, 409, 'Webhooks cannot be enabled: SECRET_KEY is not set');
+      for (const [path, body] of [
+        ['webhooks', { app, provider: 'github' }],
+        [`destinations/${String(hook?.id)}/rotate`, undefined],
+      ] as const) {
+        const answer = await admin(node, 'POST', path, body);
+        expectError(answer, 409, 'Webhooks cannot be enabled: SECRET_KEY is not set');
+      }
       expect(await show()).toMatchObject({ enabled: false });
       await expect(stat(join(node.dataDir, 'secret-key'))).rejects.toThrow('ENOENT');
       // Slack has no secret, and so needs no key.
-      const slack = { kind: 'slack', name: 'ops', url: 'https://hooks.slack.com/services/1' };
-      const added = await admin(node, 'POST', `destinations?org=${tenant.org}`, slack);
+      const added = await add('slack', 'https://hooks.slack.com/services/1');
       const path = `destinations/${String(added.body?.id)}`;
       const url = { url: 'https://hooks.slack.com/services/2' };
       expect((await admin(node, 'PATCH', path, url)).body).toMatchObject(url);
