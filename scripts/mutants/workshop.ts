@@ -4,6 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -42,8 +43,11 @@ type FileReport = {
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
 };
 
+type End = 'passed' | 'failed' | 'late';
+
 const REACH_SECONDS_MAX = 3600;
-const NOTHING_RAN = 'no test ran';
+/** What is noticed where no test fails, and the run does: what all suites need did not start. */
+const WHOLE_RUN = 'the run as a whole';
 
 export class Workshop {
   private readonly folder = mkdtempSync(join(tmpdir(), 'sluice-mutants-'));
@@ -91,8 +95,8 @@ export class Workshop {
       await this.write(file, probed(file, texts[at] ?? '', own, join(notes, 'probe.mjs')));
     }
     const config = ['--config', join(notes, 'vitest.config.ts')];
-    const isLate = await this.runVitest([...suites, ...config], REACH_SECONDS_MAX);
-    if (isLate) throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
+    const end = await this.runVitest([...suites, ...config], REACH_SECONDS_MAX);
+    if (end === 'late') throw new Error(`the tests did not end within ${REACH_SECONDS_MAX} s`);
     const reached = new Map(readReach(notes, this.folder));
     for (const [at, file] of files.entries()) {
       const text = texts[at] ?? '';
@@ -147,9 +151,10 @@ export class Workshop {
     const begun = performance.now();
     const json = ['--reporter', 'json', '--outputFile', report];
     const bail = isFirst ? ['--bail', '1'] : [];
-    const isLate = await this.runVitest([...tests, ...json, ...bail], secondsMax);
+    const end = await this.runVitest([...tests, ...json, ...bail], secondsMax);
+    const isLate = end === 'late';
     const seconds = Math.round((performance.now() - begun) / 1000);
-    const files = isLate ? [] : readReport(report);
+    const files = isLate || !existsSync(report) ? [] : readReport(report);
     const results = files.flatMap(({ name, status, assertionResults }) => {
       const file = name.slice(this.folder.length + 1);
       const none = status === 'failed' && assertionResults.length === 0;
@@ -158,13 +163,12 @@ export class Workshop {
     });
     const failed = results.filter(([, status]) => status === 'failed').map(([name = '']) => name);
     const passed = results.filter(([, status]) => status === 'passed').length;
-    // What every suite needs did not start.
-    if (!isLate && passed === 0 && failed.length === 0) failed.push(NOTHING_RAN);
+    if (end === 'failed' && failed.length === 0) failed.push(WHOLE_RUN);
     return { failed, passed, isLate, seconds };
   }
 
-  /** Runs units and what needs servers; returns whether that was ended because it took too long. */
-  private runVitest(args: readonly string[], secondsMax: number): Promise<boolean> {
+  /** Runs units and what needs servers; returns how that ended: it is ended when it takes too long. */
+  private runVitest(args: readonly string[], secondsMax: number): Promise<End> {
     const command = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'];
     const child = spawn(process.execPath, [...command, '--project', 'servers', ...args], {
       cwd: this.folder,
@@ -178,9 +182,10 @@ export class Workshop {
         // The group: a mutant may keep a worker from ending.
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       }, secondsMax * 1000);
-      child.on('exit', () => {
+      child.on('exit', (code) => {
         clearTimeout(timer);
-        resolve(isLate);
+        const end = code === 0 ? 'passed' : 'failed';
+        resolve(isLate ? 'late' : end);
       });
     });
   }
