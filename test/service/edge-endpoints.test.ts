@@ -12,6 +12,7 @@ import { writeCheckIns } from '../../src/domain/fleet/check-in-payload.ts';
 import { checkInOf } from '../store/engine/fleet-sample.ts';
 import { asEdge, makeEdgeToken } from '../support/edge-node.ts';
 import { eventually } from '../support/eventually.ts';
+import { exchangeRaw, requestHead } from '../support/raw-exchange.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { runSluiceHere } from '../support/sluice-command.ts';
 import { type Answer, admin, createTenant, Tenant } from '../support/tenant.ts';
@@ -128,6 +129,14 @@ serviceSuite('what a service answers edges', (service) => {
     const error = 'This service is of another record than the edge follows';
     expect([refused.status, refused.body]).toEqual([409, { error }]);
     expect(isSigned(refused, nonce)).toBe(true);
+  });
+
+  it('a body that is said to be too large is 413 (§29.9)', async () => {
+    const lines = [`Authorization: Bearer ${token.split('.')[0]}`, `Content-Length: ${10 ** 12}`];
+    for (const path of ['check-ins', 'failures']) {
+      const [answer] = await exchangeRaw(service, [requestHead(`POST /edge/v1/${path}`, ...lines)]);
+      expect([path, answer?.status]).toEqual([path, 413]);
+    }
   });
 
   it('check-ins may be more than fit on a stack (§29.9)', async () => {

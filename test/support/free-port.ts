@@ -24,7 +24,7 @@ export async function onFreePort<Server>(start: (port: number) => Promise<Server
     try {
       return { port, server: await start(port) };
     } catch (error) {
-      const isTaken = String(error).includes('Address already in use');
+      const isTaken = /Address already in use|another program has it/.test(String(error));
       if (!isTaken || attempt === ATTEMPTS) throw error;
     }
   }

@@ -14,6 +14,7 @@ import { LabelledCount } from '../../../src/observe/labelled-count.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import { RareLog } from '../../../src/observe/rare-log.ts';
 import { eventually } from '../../support/eventually.ts';
+import { onFreePort } from '../../support/free-port.ts';
 import { httpEngines, serveOn } from '../../support/http-engines.ts';
 import { Dialogue } from '../../support/raw-exchange.ts';
 
@@ -202,6 +203,12 @@ describe.each(await httpEngines())('on %s', (name, engine) => {
     );
     expect((connections.counts.get('refused') ?? 0) - refusedBefore).toBeGreaterThanOrEqual(10);
     for (const { socket } of crowd) socket.destroy();
+  });
+
+  it('a port that another server has is refused, though that is one of the service itself', async () => {
+    const { port, server } = await onFreePort((free) => serveOn(engine, [], { port: free }));
+    await expect(serveOn(engine, [], { port })).rejects.toThrow('another program has it');
+    server.close();
   });
 
   it('a server that accepts no more serves the connections that are open', async () => {
