@@ -91,8 +91,10 @@ it('only what is new is announced: changes, and first offers', () => {
   ]);
 });
 
-it('names are found by ref and id; what is not there is told apart', () => {
+it('names are found by ref and id; what is not there is told apart, and whether all are', () => {
   const state = following(index(0, [entry('stable', 5)]));
+  const part = following(index(0, [entry('stable', 5)], { isComplete: false }));
+  expect([state.isComplete, part.isComplete]).toEqual([true, false]);
   expect(state.find('app', 'stable')).toMatchObject({ channelId: 'chn_stable' });
   expect(state.find('app_1', 'stable')).toMatchObject({ channelId: 'chn_stable' });
   expect(state.find('app', 'beta')).toBe('unknown-channel');

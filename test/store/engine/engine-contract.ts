@@ -141,7 +141,8 @@ export function closingRules(nodes: () => EnginesUnderTest, it: Rule): void {
         engine.appendCheckIns(packCheckIns([checkInOf('device')])),
         engine.takeCheckIns('taker', 1, 1000, 1000),
         engine.acknowledgeCheckIns(['1-1']),
-        engine.countCheckIns(),
+        ...[engine.countCheckIns(), engine.ageOfCheckIns(), engine.weighCheckIns()],
+        ...[engine.shareCheckIns('taker'), engine.leaveCheckIns('taker')],
         engine.getLabels([storedLabelsOf('device', 1)]),
         engine.putLabels([storedLabelsOf('device', 1)]),
       ];
