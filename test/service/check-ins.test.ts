@@ -88,8 +88,8 @@ describeOnBackends('check-ins', (backend) => {
       lastSeen: expect.stringMatching(TIMESTAMP),
       lastOffered: null,
     });
-    expect(Date.parse(String(device?.lastSeen))).toBeGreaterThanOrEqual(before);
-    expect(Date.parse(String(device?.lastSeen))).toBeLessThanOrEqual(Date.now());
+    // The ledger's clock, which a node knows to within a round trip.
+    expect(Math.abs(Date.parse(String(device?.lastSeen)) - before)).toBeLessThan(60_000);
   });
 
   it('the newest version wins, and is counted in the views and in the history (§4.7.6)', async () => {
