@@ -11,6 +11,18 @@ import { PASSWORD } from '../support/person.ts';
 /** Longest time between two polls of the pages that are opened here. */
 const POLL_MS = 15_000;
 
+/**
+ * Opens the step *Files* and goes to its notes as soon as they are there; returns what has the focus once all
+ * is drawn.
+ */
+const HASTY = `(async () => {
+  [...document.querySelectorAll('.step-list button')].find((each) => each.textContent === 'Files').click();
+  while (document.querySelector('dialog textarea') === null) await undefined;
+  document.querySelector('dialog textarea').focus();
+  await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 300)));
+  return document.activeElement.tagName;
+})()`;
+
 describeOwnerTab('forms at the console', (opened) => {
   async function beginRelease(): Promise<Hands<Locator>> {
     const { at } = opened();
@@ -18,6 +30,14 @@ describeOwnerTab('forms at the console', (opened) => {
     await at.dialog('Publish to stable').fill('Version', '7.0.0');
     return at.dialog('Publish to stable');
   }
+
+  it('a step that opens takes the focus at once, and not from whoever is quicker than a frame', async () => {
+    const { open, page } = opened();
+    await open('/stable');
+    const dialog = await beginRelease();
+    await dialog.toStep('Who');
+    expect(await page.evaluate(HASTY)).toBe('TEXTAREA');
+  });
 
   it('nothing that was filled in, and no secret, is thrown away without a question, which is in sight', async () => {
     const { at, page } = opened();

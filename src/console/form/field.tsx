@@ -2,7 +2,7 @@
 // change.
 
 import { type ComponentChildren, createContext } from 'preact';
-import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useContext, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { LIMIT } from '../../contract/limit.ts';
 import { type FieldError, isAt } from './field-error.ts';
 
@@ -39,7 +39,8 @@ export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options, isLabelHidden = false } = props;
   const { reason, control: input } = useFieldError<HTMLInputElement>(props.name);
   const begins = useRef(props.isFocused === true);
-  useEffect(() => {
+  // Before the page is painted: nobody types into another field yet.
+  useLayoutEffect(() => {
     if (begins.current) input.current?.focus();
   }, []);
   return (
@@ -272,10 +273,9 @@ export function useFieldError<Control extends HTMLElement>(name: string | undefi
   const error = fields?.error !== undefined && isAt(name, fields.error) ? fields.error : undefined;
   // Before the page is painted, so that the form does not show the refusal as well.
   useLayoutEffect(() => {
-    if (error !== undefined) fields?.claim(error);
-  }, [error]);
-  useEffect(() => {
-    if (error !== undefined) control.current?.focus();
+    if (error === undefined) return;
+    fields?.claim(error);
+    control.current?.focus();
   }, [error]);
   return { reason: error?.reason, control };
 }

@@ -1,7 +1,7 @@
 // Form of a dialog in steps; the last one reviews the others and their effect.
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/call.ts';
 import { useAction } from '../hook/use-action.ts';
 import { announce } from './announcer.tsx';
@@ -105,7 +105,8 @@ function useStepFocus(at: number, isLed: boolean, onOpen: () => void) {
   const body = useRef<HTMLDivElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const last = useRef(at);
-  useEffect(() => {
+  // Before the page is painted, so that it takes the focus from no field that somebody has gone to.
+  useLayoutEffect(() => {
     if (last.current === at) return;
     last.current = at;
     const isAtField = isLed && body.current?.contains(document.activeElement) === true;
