@@ -39,7 +39,7 @@ export function Field(props: TextFieldProps) {
   const { label, value, onInput, type = 'text', hint, options, isLabelHidden = false } = props;
   const { reason, control: input } = useFieldError<HTMLInputElement>(props.name);
   const begins = useRef(props.isFocused === true);
-  // Before the page is painted: nobody types into another field yet.
+  // Before the browser paints: a later focus takes the cursor from a field in which somebody types.
   useLayoutEffect(() => {
     if (begins.current) input.current?.focus();
   }, []);

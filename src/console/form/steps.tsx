@@ -105,7 +105,7 @@ function useStepFocus(at: number, isLed: boolean, onOpen: () => void) {
   const body = useRef<HTMLDivElement>(null);
   const heading = useRef<HTMLHeadingElement>(null);
   const last = useRef(at);
-  // Before the page is painted, so that it takes the focus from no field that somebody has gone to.
+  // Before the browser paints: a later focus takes the cursor from a field in which somebody types.
   useLayoutEffect(() => {
     if (last.current === at) return;
     last.current = at;
