@@ -19,7 +19,9 @@ const HASTY = `(async () => {
   [...document.querySelectorAll('.step-list button')].find((each) => each.textContent === 'Files').click();
   while (document.querySelector('dialog textarea') === null) await undefined;
   document.querySelector('dialog textarea').focus();
-  await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 300)));
+  // What is put off until the page is drawn runs in a task behind the next frame.
+  const frame = () => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+  await frame().then(frame);
   return document.activeElement.tagName;
 })()`;
 
