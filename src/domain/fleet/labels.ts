@@ -79,14 +79,16 @@ export function isLabelEntries(value: unknown): value is LabelEntry[] {
 }
 
 /**
- * Returns the labels of a device that decisions use: the stored ones, overridden by noted ones. Of more than
- * 16, keeps those of the newest write first, then others in key order, as the ledger does.
+ * Returns the labels of a device that decisions use: the stored ones, overridden by those noted later: a
+ * reader asks two stores, and may have older notes than stored labels. Of more than 16, keeps those of the
+ * newest write first, then others in key order, as the ledger does.
  */
 export function countingLabels(stored: TimedLabels, notes: TimedLabels | undefined): Labels {
   if (notes === undefined) return stored.labels;
-  const merged = new Map([...stored.labels, ...notes.labels]);
+  const later = [...notes.labels].filter(([key]) => timeOf(notes, key) > timeOf(stored, key));
+  const merged = new Map([...stored.labels, ...later]);
   if (merged.size <= LIMIT.labelCountMax) return merged;
-  const sentAt = (key: string) => timeOf(notes.labels.has(key) ? notes : stored, key);
+  const sentAt = (key: string) => Math.max(timeOf(notes, key), timeOf(stored, key));
   const newest = Math.max(...[...merged.keys()].map(sentAt));
   const entries = [...merged].sort(([left], [right]) => {
     const rank = Number(sentAt(right) === newest) - Number(sentAt(left) === newest);

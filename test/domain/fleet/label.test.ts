@@ -40,12 +40,16 @@ describe('a label is accepted', () => {
 describe('the labels that count', () => {
   const stored = timedOf(Array.from({ length: 16 }, (_, at) => [`k${10 + at}`, 'stored', 5]));
 
-  it('are the stored ones with the notes over them', () => {
+  it('are the stored ones, and over them what was noted later', () => {
     const two = timedOf([
       ['ring', 'stored', 5],
       ['site', 'stored', 5],
     ]);
-    expect(countingLabels(two, timedOf([['ring', 'noted', 1]]))).toEqual(
+    const notes = timedOf([
+      ['ring', 'noted', 6],
+      ['site', 'noted', 4],
+    ]);
+    expect(countingLabels(two, notes)).toEqual(
       new Map(Object.entries({ ring: 'noted', site: 'stored' })),
     );
     expect(countingLabels(two, undefined)).toBe(two.labels);
