@@ -5,6 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readDdiAddress } from '../../src/updater/ddi.ts';
 import { ELECTRON_FOR_ARCH } from '../../src/updater/electron.ts';
 import { MANIFEST } from '../../src/updater/manifest.ts';
 import { sparkle } from '../../src/updater/sparkle.ts';
@@ -69,7 +70,7 @@ it('npm scripts that documents name exist, and those that people call are all na
 });
 
 /** With the address for each updater of desktop apps, which are what most readers come with. */
-const LINES_MAX = 220;
+const LINES_MAX = 200;
 const COLUMNS_MAX = 120;
 
 const { text } = readDocument('README.md');
@@ -97,15 +98,27 @@ describe('the README', () => {
     expect(lines).toContain(`    ${command}`);
   });
 
+  const section = sectionOf(readDocument('README.md'), 'Apps and devices');
+  const asked = [
+    ...section.matchAll(/^([^:]+): https:\/\/updates\.example\.com([^\s"'<?,]+)(.*)$/gm),
+  ];
+
   it('has one address for each updater of desktop apps, which is one of the service', () => {
-    const section = sectionOf(readDocument('README.md'), 'Desktop apps');
-    const addresses = [...section.matchAll(/https:\/\/updates\.example\.com([^\s"'<?]+)/g)];
-    expect(addresses).toHaveLength(UPDATERS.length);
+    const ofApps = asked.filter(([, name]) => name !== 'SWUpdate');
+    expect(ofApps).toHaveLength(UPDATERS.length);
     for (const [index, [name, pattern, appended]] of UPDATERS.entries()) {
-      const asked = `${addresses[index]?.[1]}${appended}`;
+      const address = `${ofApps[index]?.[2]}${appended}`;
       const form = pattern.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+');
-      expect(asked, name).toMatch(new RegExp(`^${form}$`));
+      expect(address, name).toMatch(new RegExp(`^${form}$`));
     }
+  });
+
+  it('has the server and the tenant of SWUpdate, which together tell the device', () => {
+    const [, , server = '', rest = ''] = asked.find(([, name]) => name === 'SWUpdate') ?? [];
+    const tenant = / with the tenant (\S+)$/.exec(rest)?.[1];
+    expect(readDdiAddress(`${server}/${tenant}/controller/v1/gw-1`)).toMatchObject({
+      ...{ app: 'gateway', channel: 'stable', machine: ['linux', 'aarch64', '1.4.0'] },
+    });
   });
 
   it('leads to every document', () => {
