@@ -24,7 +24,7 @@ step 'The other HTTP engine'
 SLUICE_MATRIX='' scripts/other-node.sh --whole 26
 
 step 'Chaos'
-npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-4}"
+npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-2}"
 
 step 'Benchmarks, one quick pass'
 npm run bench -- --smoke

@@ -10,10 +10,10 @@ import { type CodeHost, enableCodeHost } from '../support/gitea.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { type Answer, createTenant, type Tenant } from '../support/tenant.ts';
 
-const RELEASES = IS_FULL ? 200 : 12;
+const RELEASES = IS_FULL ? 60 : 12;
 /** Orders in which events come: each is rotated by one. */
-const FLOWS = IS_FULL ? 24 : 6;
-const PUBLISHED_TWICE = IS_FULL ? 100 : 10;
+const FLOWS = IS_FULL ? 12 : 6;
+const PUBLISHED_TWICE = IS_FULL ? 40 : 10;
 const FILES = ['notes-linux-amd64', 'Notes_aarch64.dmg', 'notes.msi'];
 const EXPECT = ['linux', 'darwin', 'windows'];
 const SECRET_KEY = 'shared by the nodes';

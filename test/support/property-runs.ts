@@ -1,4 +1,4 @@
-// Sets the number of runs of properties that name none of their own: 10,000 with SLUICE_MATRIX=all, 1,000 in
+// Sets the number of runs of properties that name none of their own: 3,000 with SLUICE_MATRIX=all, 1,000 in
 // CI and fewer elsewhere. Properties whose runs are expensive name a number.
 
 import fc from 'fast-check';
@@ -7,6 +7,6 @@ import { IS_WHOLE_MATRIX } from './matrix.ts';
 const RUNS_ELSEWHERE = process.env.CI === undefined ? 500 : 1000;
 
 /** Number of runs of a property that names none of its own. */
-export const PROPERTY_RUNS = IS_WHOLE_MATRIX ? 10_000 : RUNS_ELSEWHERE;
+export const PROPERTY_RUNS = IS_WHOLE_MATRIX ? 3000 : RUNS_ELSEWHERE;
 
 fc.configureGlobal({ numRuns: PROPERTY_RUNS });
