@@ -4,7 +4,7 @@
 # brings the others; nothing stays.
 #
 #   scripts/other-node.sh [MAJOR…]         # units, and the suites of the transport
-#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service, the faults and the times of connections
+#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service, embedded; faults and times of connections
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -55,7 +55,7 @@ for major in "$@"; do
     PATH=$folder/$major/node_modules/$package/bin:$PATH
     echo "Node $(node --version)"
     if "$is_whole"; then
-      tests --project servers test/service
+      SLUICE_MATRIX=embedded tests --project servers test/service
       tests --project faults --project release "${FAULTS[@]}"
       tests --project timed "${TIMES[@]}"
     else

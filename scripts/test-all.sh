@@ -16,15 +16,15 @@ export SLUICE_MATRIX=all SLUICE_FULL=1
 step 'Tests: every part, every set-up'
 npx vitest run
 
-# On the best set-up, and with few runs of each property: what a Node or an HTTP engine changes is no matter of these.
+# On the best set-up, and with few runs of each property: what a Node changes is no matter of these.
 step 'The other Nodes'
 SLUICE_MATRIX='' scripts/other-node.sh 20 22 24
 
-step 'The other HTTP engine'
+step 'The other HTTP engine, embedded'
 SLUICE_MATRIX='' scripts/other-node.sh --whole 26
 
 step 'Chaos'
-npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-2}"
+npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-1}"
 
 step 'Benchmarks, one quick pass'
 npm run bench -- --smoke

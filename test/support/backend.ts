@@ -14,7 +14,7 @@ export type Backend = {
 
 const NO_STORES = '(skipped: no PostgreSQL or no Redis on this machine)';
 
-/** Runs a suite on the best set-up; embedded as well where the matrix says so. */
+/** Runs a suite on the best set-up, embedded, or both where the matrix says so. */
 export function describeOnBackends(title: string, suite: (backend: Backend) => void): void {
   const stores = realStores();
   for (const setUp of setUpsOf(title, ['PostgreSQL and Redis', 'embedded'], stores !== undefined)) {

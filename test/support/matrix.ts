@@ -2,7 +2,9 @@
 // has: PostgreSQL and Redis where both are installed, else embedded. What a set-up can change is proved on
 // that set-up: the ports by their contract suites (test/store/ledger, test/store/engine), the embedded set-up
 // by test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list
-// below. `SLUICE_MATRIX=all`, which `npm run test:all` sets, runs every suite on every set-up that it knows.
+// below. `npm run test:all` runs every suite on every set-up that it knows, in two runs: `SLUICE_MATRIX=all`
+// adds the edge, and has the ports' suites whole on each store; `SLUICE_MATRIX=embedded`, on another Node, has
+// the suites over HTTP embedded alone.
 
 export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
 
@@ -12,8 +14,11 @@ const ALSO_EMBEDDED: Readonly<Record<string, string>> = {
   stop: 'the ledger closes with the node',
 };
 
-/** Whether every suite runs on every set-up that it knows. */
-export const IS_WHOLE_MATRIX = process.env.SLUICE_MATRIX === 'all';
+const { SLUICE_MATRIX } = process.env;
+/** Whether suites run on an edge as well, and those of the ports whole on each store. */
+export const IS_WHOLE_MATRIX = SLUICE_MATRIX === 'all';
+/** Whether suites over HTTP run embedded, and on no other set-up. */
+export const IS_EMBEDDED = SLUICE_MATRIX === 'embedded';
 
 /**
  * Returns the set-ups that a suite runs on, of those that it knows and the machine has, the best first. Empty
@@ -22,8 +27,9 @@ export const IS_WHOLE_MATRIX = process.env.SLUICE_MATRIX === 'all';
 export function setUpsOf(title: string, known: readonly SetUp[], hasReal: boolean): SetUp[] {
   const order = ['PostgreSQL and Redis', 'embedded', 'edge'] as const;
   const there = order.filter((setUp) => known.includes(setUp) && (hasReal || setUp !== order[0]));
+  if (IS_EMBEDDED) return there.filter((setUp) => setUp === 'embedded');
   return there.filter(
     (setUp, index) =>
-      index === 0 || IS_WHOLE_MATRIX || (setUp === 'embedded' && title in ALSO_EMBEDDED),
+      index === 0 || (setUp === 'embedded' ? title in ALSO_EMBEDDED : IS_WHOLE_MATRIX),
   );
 }

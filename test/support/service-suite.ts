@@ -9,14 +9,14 @@ import { type Addressed, createTenant, Tenant, type Version } from './tenant.ts'
 /** The run's node of one set-up (shared-nodes.ts). */
 export type SharedNode = { readonly url: string; readonly setUp: SetUp };
 
-/** Runs a suite on the best set-up; in the whole matrix embedded as well. */
+/** Runs a suite on the best set-up, or embedded. */
 export function serviceSuite(title: string, suite: (node: SharedNode) => void): void {
   suiteOn(['PostgreSQL and Redis', 'embedded'], title, suite);
 }
 
 /**
- * Runs a suite of what devices ask on the best set-up; in the whole matrix embedded and on an edge as well.
- * What an edge does otherwise than a node is listed in test/service/edge.test.ts.
+ * Runs a suite of what devices ask on the best set-up, or embedded; in the whole matrix on an edge as well. What
+ * an edge does otherwise than a node is listed in test/service/edge.test.ts.
  */
 export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
   suiteOn(['PostgreSQL and Redis', 'embedded', 'edge'], title, suite);

@@ -1,10 +1,10 @@
 // Global setup of all tests that speak HTTP: a node for the suites that only need a tenant of their own
-// (service-suite.ts), on the best set-up of the machine; in the whole matrix one of each set-up. Suites that
-// stop a node, read its output or metrics, or choose its settings start one themselves.
+// (service-suite.ts), on the set-ups that matrix.ts wants. Suites that stop a node, read its output or metrics,
+// or choose its settings start one themselves.
 
 import type { TestProject } from 'vitest/node';
 import { startEdgeFront } from './edge-front.ts';
-import { IS_WHOLE_MATRIX, type SetUp } from './matrix.ts';
+import { IS_EMBEDDED, IS_WHOLE_MATRIX, type SetUp } from './matrix.ts';
 import { startNode } from './node.ts';
 import { Person } from './person.ts';
 import { startNodeOnReal } from './real-node.ts';
@@ -28,7 +28,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const isReal = postgresUrl !== '' && redisUrl !== '';
   const [real, embedded] = await Promise.all([
     isReal ? startNodeOnReal(postgresUrl, SETTINGS) : undefined,
-    !isReal || IS_WHOLE_MATRIX ? startNode(SETTINGS) : undefined,
+    !isReal || IS_EMBEDDED ? startNode(SETTINGS) : undefined,
   ]);
   const nodes = [real, embedded].filter((node) => node !== undefined);
   // Creates the first account. Suites that test a node without an account start their own.
