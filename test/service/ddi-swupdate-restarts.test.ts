@@ -128,12 +128,18 @@ describeOnRealStores('SWUpdate on two nodes', () => {
       await untilAnswered(device);
 
       const before = start('1.0.0');
+      const until = (what: string, on: Swupdate, check: () => boolean) =>
+        eventually(what, check, WAIT).catch((error: Error) => {
+          throw new Error(
+            `${error.message}\n${storyOf(front.of(id))}\n${on.output().slice(-4000)}`,
+          );
+        });
       const hasInstalled = () => before.output().includes('SWUPDATE successful');
-      await eventually(`${id} has installed`, hasInstalled, WAIT);
+      await until('it has installed', before, hasInstalled);
       if (action === 'canceled') {
         await control('rolled_back');
         const hasAnswered = () => closingsIn(front.of(id)).length > 0;
-        await eventually(`${id} has answered the cancellation`, hasAnswered, WAIT);
+        await until('it has answered the cancellation', before, hasAnswered);
       }
       await before.stop();
       if (action === 'withdrawn') await control('paused');
@@ -142,7 +148,7 @@ describeOnRealStores('SWUpdate on two nodes', () => {
       const begun = front.of(id).length;
       const since = () => front.of(id).slice(begun);
       const after = start(runs, { confirm });
-      await eventually(`${id} goes on polling`, () => pollsAfterAttributes(since()) >= POLLS, WAIT);
+      await until('it goes on polling', after, () => pollsAfterAttributes(since()) >= POLLS);
       await after.stop();
       const asked = { exchanges: front.of(id), since: since(), fetches: files.fetches(path) };
       const { body } = await tenant.manage('GET', `devices/${id}?app=${tenant.app}`);
@@ -175,6 +181,13 @@ function pollsAfterAttributes(exchanges: readonly Exchange[]): number {
   const told = exchanges.findIndex(({ method }) => method === 'PUT');
   const polls = exchanges.slice(told).filter(({ path }) => path.endsWith(`/${idIn(path)}`));
   return told === -1 ? 0 : polls.length;
+}
+
+/** Tells a failed test what was asked, and how it was answered. */
+function storyOf(exchanges: readonly Exchange[]): string {
+  return exchanges
+    .map(({ method, path, status, asked }) => `${method} ${path} ${status} ${asked}`)
+    .join('\n');
 }
 
 /** Returns the closings among what was asked; the progress of an installation is left out. */
