@@ -28,8 +28,8 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
-const DEVICE_COUNT = IS_FULL ? 20_000 : 5000;
-const OUTAGE_ROUNDS = IS_FULL ? 20 : 3;
+const DEVICE_COUNT = IS_FULL ? 10_000 : 5000;
+const OUTAGE_ROUNDS = IS_FULL ? 10 : 3;
 const OUTAGE_ROUND_DEVICES = IS_FULL ? 1000 : 300;
 /** Devices that have asked before an outage. */
 const BEFORE = 2 * OUTAGE_ROUND_DEVICES;

@@ -13,7 +13,7 @@ import { endWithSuite } from '../support/own.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
 import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
-const ROUNDS = IS_FULL ? 8 : 3;
+const ROUNDS = IS_FULL ? 5 : 3;
 /** A lease of a dead node, a restart, and the first retries. */
 const ARRIVE_MS_MAX = 90_000;
 const SETTINGS = { ...TO_LOOPBACK, SECRET_KEY: 'a secret key of the fault tests' };

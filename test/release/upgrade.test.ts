@@ -184,7 +184,7 @@ function startLoad(node: ServingNode, tenant: Tenant, expected: unknown) {
       return load.published;
     },
   };
-  const asking = repeatCalls(0, async (turn) => {
+  const asking = repeatCalls(10, async (turn) => {
     const device = DEVICES[turn % DEVICES.length] ?? '';
     const { status, body } = await tenant.at(target).check('1.0.0', { device });
     load.checks += 1;

@@ -8,7 +8,7 @@ import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
-const FLEETS = IS_WHOLE_MATRIX ? 48 : 16;
+const FLEETS = IS_WHOLE_MATRIX ? 24 : 16;
 /** Fewer than dry runs may wait: one more is refused. */
 const AT_ONCE = 4;
 const BROKEN = '2.0.0';

@@ -15,7 +15,6 @@ import type {
   NewRelease,
 } from '../../../src/store/ledger-terms.ts';
 import { sleep } from '../../support/eventually.ts';
-import { IS_FULL } from '../../support/full-run.ts';
 import {
   createTenant,
   expectValue,
@@ -30,11 +29,8 @@ type Person = Extract<Actor, { kind: 'account' }>;
 
 const FILE = { platform: 'linux', arch: 'x86_64', url: 'https://x.example/a', size: 7 };
 const DAY = "interval '1 day'";
-/**
- * Rounds of a race, in which what comes first is left to chance. A stop of so many releases leaves room
- * on the page of the audit, of 100 entries, on which a test looks for its own.
- */
-const ROUNDS = IS_FULL ? 30 : 6;
+/** Rounds of a race, in which what comes first is left to chance. */
+const ROUNDS = 6;
 
 export function describeApprovals({ database, ledger }: LedgerUnderTest): void {
   let tenant: TestTenant;
