@@ -3,8 +3,8 @@
 // that set-up: the ports by their contract suites (test/store/ledger, test/store/engine), the embedded set-up
 // by test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list
 // below. `npm run test:all` runs every suite on every set-up that it knows, in two runs: `SLUICE_MATRIX=all`
-// adds the edge, and has the ports' suites whole on each store; `SLUICE_MATRIX=embedded`, on another Node, has
-// the suites over HTTP embedded alone.
+// adds the edge, and has the ports' suites whole on each store; `SLUICE_MATRIX=embedded`, on another Node,
+// runs those over HTTP embedded alone.
 
 export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
 

@@ -15,8 +15,8 @@ export function serviceSuite(title: string, suite: (node: SharedNode) => void): 
 }
 
 /**
- * Runs a suite of what devices ask on the best set-up, or embedded; in the whole matrix on an edge as well. What
- * an edge does otherwise than a node is listed in test/service/edge.test.ts.
+ * Runs a suite of what devices ask on the best set-up, or embedded; in the whole matrix on an edge as well.
+ * What an edge does otherwise than a node is listed in test/service/edge.test.ts.
  */
 export function deviceSuite(title: string, suite: (node: SharedNode) => void): void {
   suiteOn(['PostgreSQL and Redis', 'embedded', 'edge'], title, suite);

@@ -1,6 +1,6 @@
 // Global setup of all tests that speak HTTP: a node for the suites that only need a tenant of their own
-// (service-suite.ts), on the set-ups that matrix.ts wants. Suites that stop a node, read its output or metrics,
-// or choose its settings start one themselves.
+// (service-suite.ts), on the set-ups that matrix.ts wants. Suites that stop a node, read its output or
+// metrics, or choose its settings start one themselves.
 
 import type { TestProject } from 'vitest/node';
 import { startEdgeFront } from './edge-front.ts';
