@@ -3,7 +3,7 @@
 # default on 26, where uWebSockets.js has no binary and node:http serves. The version that runs is passed over. npm
 # brings the others; nothing stays.
 #
-#   scripts/other-node.sh [MAJOR…]         # units, and the suites of the transport
+#   scripts/other-node.sh [MAJOR…]         # the suites of the transport, and units on the last one
 #   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service, embedded; faults and times of connections
 set -euo pipefail
 
@@ -59,7 +59,8 @@ for major in "$@"; do
       tests --project faults --project release "${FAULTS[@]}"
       tests --project timed "${TIMES[@]}"
     else
-      tests --project unit
+      # The newest named one shows units for those between it and the one that runs the rest.
+      if [ "$major" = "${!#}" ]; then tests --project unit; fi
       tests --project servers "${TRANSPORT[@]}"
     fi
   )

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that can be proved here, in about an hour: every part of the tests with every suite on every
+# Everything that can be proved here, in some 40 minutes: every part of the tests with every suite on every
 # set-up, the long times of the contract, the other Nodes and the other HTTP engine, chaos, and one quick pass of
 # every benchmark. It is run before a release, and before a change ends that touches what only this covers.
 # `.ci/run` installs what it needs.
