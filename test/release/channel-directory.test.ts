@@ -1,7 +1,7 @@
 // Tests that strangers who ask for names that do not exist keep nobody from being served: neither while
 // PostgreSQL hangs, nor on a node that has just started (docs/contract.md 15.3).
 
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -73,7 +73,9 @@ describeOnRealStores('names of channels', () => {
     const node = await startLate();
     await tenant.at(node).check('0.9.0');
     const folder = join(node.dataDir, 'snapshots');
-    await eventually('it has made its folder', () => existsSync(folder));
+    const hasStable = () =>
+      existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.releases'));
+    await eventually('it has made the folder of stable', hasStable);
     cpSync(join(first.dataDir, 'snapshots'), folder, { recursive: true });
 
     const locker = new pg.Client({ connectionString: cluster.databaseUrl });
