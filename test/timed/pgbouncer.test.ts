@@ -1,12 +1,13 @@
 // Tests nodes behind a real PgBouncer that pools transactions and is set to nothing else. It refuses settings
 // at the start of a session, and gives each transaction another session of the server: what a session would
-// have to keep is lost. The limits that protect the database must hold all the same.
+// have to keep is lost. The limits that protect the database, and the promised times, must hold all the same.
 
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Unavailable } from '../../src/contract/store-fault.ts';
 import { openPgDatabase } from '../../src/store/ledger/database/pg-database.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
+import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
 import { startNode } from '../support/node.ts';
 import { own } from '../support/own.ts';
 import { findPgBouncer, type PgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
@@ -15,17 +16,20 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { runOn } from '../support/run-on.ts';
 import { createTenant } from '../support/tenant.ts';
 
+/** Promised time until every node serves the ledger's state, in milliseconds. */
+const PROMISE_MS = 5000;
+
 const isPossible =
   findPgBouncer() !== undefined && inject('postgresUrl') !== '' && inject('redisUrl') !== '';
 const title = isPossible
-  ? 'behind PgBouncer in transaction mode'
+  ? `behind PgBouncer in transaction mode${FULL_ONLY}`
   : 'behind PgBouncer (skipped: no PgBouncer, PostgreSQL or Redis on this machine)';
 /** Longest time until a call fails: the limits of connecting and of answering together stay below it. */
 const UNAVAILABLE_WITHIN_MS = 9000;
 /** Longer than the limits of the server, 4.5 s for a statement and 5 s for an idle transaction. */
 const LIMITS_OVER_MS = 5500;
 
-describe.skipIf(!isPossible)(title, () => {
+describe.skipIf(!isPossible || !IS_FULL)(title, () => {
   let postgres: PostgresServer;
   let redis: RedisServer;
   let bouncer: PgBouncer;
@@ -66,7 +70,7 @@ describe.skipIf(!isPossible)(title, () => {
     expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('two nodes start and migrate at once, serve, take changes, record devices, and follow a fail-over', async () => {
+  it('two nodes start and migrate at once, serve, take changes, record devices, and follow a fail-over within 5 s', async () => {
     const startOne = async () => {
       return own(await startNode({ DATABASE_URL: url, REDIS_URL: redis.url }));
     };
@@ -111,6 +115,7 @@ describe.skipIf(!isPossible)(title, () => {
     await untilOffered('1.0.0');
     const rightMs = Math.round(performance.now() - movedAt);
     console.info(`fail-over behind PgBouncer: all right after ${rightMs} ms`);
+    expect(rightMs).toBeLessThan(PROMISE_MS);
     expect((await tenant.at(other).publish('1.3.0')).status).toBe(201);
     await untilOffered('1.3.0');
     const raised = nodes.filter((node) => node.output().includes('the ledger went back or moved'));
