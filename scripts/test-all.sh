@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that can be proved here, in some 40 minutes: every part of the tests with every suite on every
 # set-up, the long times of the contract, the other Nodes and the other HTTP engine, chaos, and one quick pass of
-# every benchmark. It is run before a release, and before a change ends that touches what only this covers.
+# the benchmarks. It is run before a release, and before a change ends that touches what only this covers.
 # `.ci/run` installs what it needs.
 set -euo pipefail
 
@@ -26,8 +26,11 @@ SLUICE_MATRIX='' scripts/other-node.sh --whole 26
 step 'Chaos'
 npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-1}"
 
+# Without `price`, which `.ci/run` runs, and which test/timed/price.test.ts measures.
 step 'Benchmarks, one quick pass'
-npm run bench -- --smoke
+for name in check connections peers fleet propagation drain wave rollouts ddi; do
+  npm run bench -- "$name" --smoke
+done
 npm run bench -- rollouts --ddi --smoke
 npm run bench -- compare HEAD --smoke --scenario full
 
