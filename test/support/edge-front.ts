@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { parseIndex } from '../../src/store/snapshot/snapshot-index.ts';
 import { asEdge, makeEdgeToken, startEdge } from './edge-node.ts';
 import { eventually } from './eventually.ts';
-import { listening } from './loopback-server.ts';
+import { bodyOf, listening } from './loopback-server.ts';
 
 /** First segments of the paths that devices ask. */
 const OF_DEVICES: ReadonlySet<string> = new Set([
@@ -86,7 +86,8 @@ export function pass(
         answer.pipe(outgoing);
         return;
       }
-      const body = await bytesOf(answer);
+      const body = await bodyOf(answer);
+      if (body === undefined) return;
       passed(Buffer.concat(asked).toString(), body.toString(), status);
       outgoing.end(body);
     },
@@ -95,12 +96,6 @@ export function pass(
   outgoing.on('close', () => sent.destroy());
   if (passed !== undefined) incoming.on('data', (chunk: Buffer) => asked.push(chunk));
   incoming.pipe(sent);
-}
-
-async function bytesOf(stream: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 /** Returns headers, as names and values by turns, for a connection that goes on. */

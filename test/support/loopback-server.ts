@@ -1,7 +1,7 @@
 // Servers for tests of what asks a server: on a port of their own, each with its connections.
 
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 /** Has a server listen on the loopback interface, by default on a free port. */
@@ -27,4 +27,17 @@ export async function listening(server: Server, port = 0, host = '127.0.0.1') {
 /** Starts a server of HTTP. */
 export function loopbackServer(listener: RequestListener) {
   return listening(createServer(listener));
+}
+
+/**
+ * Returns the body of a request or an answer; undefined when the other side goes away before its end, as
+ * nodes do that a test kills: a listener that rejects then would end the run.
+ */
+export async function bodyOf(message: IncomingMessage): Promise<Buffer | undefined> {
+  try {
+    return Buffer.concat(await message.toArray());
+  } catch (error) {
+    if (message.errored === error) return undefined;
+    throw error;
+  }
 }

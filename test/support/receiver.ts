@@ -2,7 +2,7 @@
 
 import { createServer, type ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { listening } from './loopback-server.ts';
+import { bodyOf, listening } from './loopback-server.ts';
 
 /** Message that arrived, its signature checked. */
 type Received = {
@@ -32,8 +32,8 @@ export const SHARED_RECEIVER = '127.0.0.9';
 export async function startReceiver(address = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const part of request) body += part;
+    const body = (await bodyOf(request))?.toString();
+    if (body === undefined) return;
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
     );

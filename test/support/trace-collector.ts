@@ -1,6 +1,6 @@
 // Collector of traces for tests: takes OTLP over HTTP in JSON, and keeps the spans.
 
-import { loopbackServer } from './loopback-server.ts';
+import { bodyOf, loopbackServer } from './loopback-server.ts';
 
 export type TraceCollector = Awaited<ReturnType<typeof startTraceCollector>>;
 
@@ -32,7 +32,8 @@ export async function startTraceCollector() {
   const spans: CollectedSpan[] = [];
   let headers: Readonly<Record<string, unknown>> = {};
   const { port, close } = await loopbackServer(async (request, response) => {
-    const body = Buffer.concat(await request.toArray()).toString();
+    const body = (await bodyOf(request))?.toString();
+    if (body === undefined) return;
     headers = request.headers;
     if (request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(body) as Request));
     response.setHeader('Content-Type', 'application/json').end('{}');
