@@ -174,10 +174,15 @@ function summarise(name: string, rounds: readonly Round[], turns: readonly numbe
     backgroundUs: middle(({ backgroundUs }) => backgroundUs),
     serverShare: middle(({ serverShare }) => serverShare),
     isGeneratorBound: chosen.some(({ verdict }) => verdict === 'generator-bound'),
-    errors: added(rounds.map(({ errors }) => errors)),
+    errors: added(rounds.map(({ errors }) => errors).concat(chosen.flatMap(errorOfEmpty))),
     /** Percentile of the latencies in microseconds: the median of the rounds' own. */
     percentileUs: (share: number) => middle(({ latency }) => latency.percentileUs(share)),
   };
+}
+
+/** Error of a round that counts and in which nothing was answered: it has no CPU per request. */
+function errorOfEmpty({ rps }: Round): Record<string, number>[] {
+  return rps === 0 ? [{ 'rounds without an answer': 1 }] : [];
 }
 
 /** Errors of all, by kind. */

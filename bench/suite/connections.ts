@@ -28,8 +28,9 @@ const BALANCED = {
   ...{ turns: { wanted: 7, retries: 2 }, seconds: 1, warmupSeconds: 0.2 },
   waitsMs: [45_000, 10_000] as Pair,
 };
+/** A second as well: connections begin at once, so that answers come in waves, a handshake of all apart. */
 const BALANCED_SMOKE: typeof BALANCED = {
-  ...{ turns: { wanted: 2, retries: 0 }, seconds: 0.3, warmupSeconds: 0.1, waitsMs: [0, 0] },
+  ...{ turns: { wanted: 2, retries: 0 }, seconds: 1, warmupSeconds: 0.1, waitsMs: [0, 0] },
 };
 const KEPT = {
   // 7 s with a second of jitter each way: the service closes connections that were idle for 8 s.

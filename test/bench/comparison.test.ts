@@ -112,6 +112,14 @@ describe('alternated rounds', () => {
     const [summary] = await comparison.alternate(refusing, { wanted: 1, retries: 0 });
     expect(summary?.errors).toEqual({ 'status 200': 100 });
   });
+
+  it('count a round without an answer as an error, unless it was disturbed', async () => {
+    const [summary] = (await alternated(2, 0, [[{ rps: 0 }, { rps: 80 }]])).summaries;
+    expect(summary?.errors).toEqual({ 'rounds without an answer': 1 });
+    const disturbed = [{ rps: 0, foreign: 1 }, { rps: 80 }];
+    const [repeated] = (await alternated(1, 1, [disturbed])).summaries;
+    expect(repeated).toMatchObject({ errors: {}, rejected: 1 });
+  });
 });
 
 it('the interval of a ratio is that of Student over the logarithms; one start has no ends', () => {
