@@ -11,17 +11,15 @@ step() {
   printf '\n== %s (%s s)\n' "$*" "$SECONDS"
 }
 
-export SLUICE_MATRIX=all SLUICE_FULL=1
-
 step 'Tests: every part, every set-up'
-npx vitest run
+SLUICE_MATRIX=all SLUICE_FULL=1 npx vitest run
 
-# On the best set-up, and with few runs of each property: what a Node changes is no matter of these.
+# On one set-up, and with few runs of each property: what a Node changes is no matter of these.
 step 'The other Nodes'
-SLUICE_MATRIX='' scripts/other-node.sh 20 22 24
+scripts/other-node.sh 20 22 24
 
 step 'The other HTTP engine, embedded'
-SLUICE_MATRIX='' scripts/other-node.sh --whole 26
+scripts/other-node.sh --whole 26
 
 step 'Chaos'
 npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-1}"

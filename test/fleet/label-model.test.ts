@@ -4,14 +4,14 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Labels } from '../../src/domain/decision/targeting.ts';
-import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import { type LabelNode, LabelWorld } from './label-world.ts';
 
 const DEVICES = ['a', 'b'];
 /** Milliseconds between two events: more than the clocks of two nodes differ by. */
 const STEP_MS = 2000;
 /** Number of runs. */
-const RUNS = IS_WHOLE_MATRIX ? 600 : 60;
+const RUNS = IS_FULL ? 600 : 60;
 /** Seed of those runs, so that they are the same each time; before a release each has its own. */
 const SEED = 1;
 const SKEWS_MS = [0, 400, -400];
@@ -267,7 +267,7 @@ it('every node decides by the latest write of each label, whatever happens in be
         await run.heal();
       },
     ),
-    { numRuns: RUNS, ...(IS_WHOLE_MATRIX ? {} : { seed: SEED }) },
+    { numRuns: RUNS, ...(IS_FULL ? {} : { seed: SEED }) },
   );
 });
 
@@ -334,6 +334,6 @@ it('what comes at once, with wrong clocks and more labels than a device may have
         }
       },
     ),
-    { numRuns: RUNS, ...(IS_WHOLE_MATRIX ? {} : { seed: SEED }) },
+    { numRuns: RUNS, ...(IS_FULL ? {} : { seed: SEED }) },
   );
 });

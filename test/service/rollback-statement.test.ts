@@ -4,11 +4,11 @@
 import { expect, it } from 'vitest';
 import type { RunnerEffect } from '../../src/contract/dry-run.ts';
 import { randomFrom } from '../store/ledger/fleet-fixture.ts';
-import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import { serviceSuite } from '../support/service-suite.ts';
 import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
-const FLEETS = IS_WHOLE_MATRIX ? 24 : 16;
+const FLEETS = IS_FULL ? 24 : 16;
 /** Fewer than dry runs may wait: one more is refused. */
 const AT_ONCE = 4;
 const BROKEN = '2.0.0';

@@ -28,7 +28,7 @@ import { SQUIRREL_WINDOWS } from '../../src/updater/squirrel-windows.ts';
 import { VELOPACK } from '../../src/updater/velopack.ts';
 import { release, SILENT_CLIENT, snapshot, version } from '../domain/sample.ts';
 import { feedBreaches } from '../support/feed-rules.ts';
-import { IS_WHOLE_MATRIX } from '../support/matrix.ts';
+import { IS_FULL } from '../support/full-run.ts';
 import { readAppcast } from '../support/sparkle-client.ts';
 import { tauriRefusals } from '../support/tauri.ts';
 import { offered } from './offered.ts';
@@ -334,7 +334,7 @@ it('every client reads what is written for it of every release', async () => {
         }
       }
     }),
-    { numRuns: IS_WHOLE_MATRIX ? 600 : 250 },
+    { numRuns: IS_FULL ? 600 : 250 },
   );
   const unwritten = [...documents].filter(([, count]) => count === 0);
   expect(unwritten).toEqual([]);

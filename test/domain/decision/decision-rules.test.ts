@@ -18,7 +18,7 @@ import type { SnapshotRelease } from '../../../src/domain/decision/serving-snaps
 import type { RequestFields } from '../../../src/domain/decision/targeting.ts';
 import { compareVersions, type Version } from '../../../src/domain/decision/version.ts';
 import { versionPosition } from '../../../src/domain/decision/version-position.ts';
-import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
+import { IS_FULL } from '../../support/full-run.ts';
 import {
   anyLabels,
   anyReleases,
@@ -181,7 +181,7 @@ function eachRequest(
       for (const request of requests) check(served, request);
     }),
     // Enough that each count below is far above its minimum, whatever the seed.
-    { numRuns: IS_WHOLE_MATRIX ? 1000 : 200 },
+    { numRuns: IS_FULL ? 1000 : 200 },
   );
 }
 

@@ -13,7 +13,7 @@ import type {
   SnapshotRelease,
 } from '../../../src/domain/decision/serving-snapshot.ts';
 import { installableBy } from '../../../src/updater/installable-by.ts';
-import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
+import { IS_FULL } from '../../support/full-run.ts';
 import {
   anyLabels,
   anyReleases,
@@ -137,7 +137,7 @@ it('where it rules a difference out, no device is offered or required what it wa
         }
       },
     ),
-    { numRuns: IS_WHOLE_MATRIX ? 4000 : 800 },
+    { numRuns: IS_FULL ? 4000 : 800 },
   );
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(SEEN_MIN);
 });
