@@ -23,7 +23,7 @@ export async function startBalancer(serverPort: number, reuse: Reuse) {
   const [haproxy, openssl] = [findHaproxy(), findOpenssl()];
   if (haproxy === undefined || openssl === undefined) throw new Refusal('no haproxy or no openssl');
   const folder = temporaryFolder('sluice-balancer-');
-  makeCertificate(openssl, folder);
+  makeCertificate(openssl, folder, SERVER_NAME);
   const [certificate, key] = ['cert.pem', 'cert.key'].map((file) =>
     readFileSync(join(folder, file), 'utf8'),
   );
