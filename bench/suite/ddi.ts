@@ -3,6 +3,7 @@
 
 import { Option } from 'commander';
 import { type Benchmark, Refusal } from '../benchmark.ts';
+import { freeProcess } from '../machine/place-process.ts';
 import type { Report } from '../report.ts';
 import { closingsPart } from './ddi/closings-part.ts';
 import { memoryPart } from './ddi/memory-part.ts';
@@ -28,7 +29,11 @@ export const ddi: Benchmark = {
     const chosen = PARTS.filter(({ name }) => part === undefined || name === part);
     if (chosen.length === 0) throw new Refusal(`no part "${part}": there are ${NAMES}`);
     const reports: Report[] = [];
-    for (const each of chosen) reports.push(await each.measure(isSmoke));
+    for (const each of chosen) {
+      // The part before may have pinned this process; what it starts would share one processor.
+      freeProcess(process.pid);
+      reports.push(await each.measure(isSmoke));
+    }
     return {
       tables: reports.flatMap(({ tables }) => tables),
       remarks: reports.flatMap(({ remarks = [] }) => remarks),

@@ -72,10 +72,10 @@ function reportOf(small: SideSummary, large: SideSummary, rate: number): Report 
     ],
     remarks: sides.some((side) => side.isDisturbed) ? ['rate: every turn was disturbed'] : [],
     json: { rate: rows },
-    failures: sides.flatMap(({ name, errors, rps }) => {
+    failures: sides.flatMap(({ name, errors }) => {
       // A rate that could not be kept is no error: the figures show it.
       const { [NOT_SENT]: _, ...wrong } = errors;
-      return failuresOf(name, rps > 0 ? wrong : { ...wrong, 'no answer': 1 });
+      return failuresOf(name, wrong);
     }),
   };
 }
