@@ -18,12 +18,12 @@ import {
 import { figureRow, type Part } from './part.ts';
 
 const BYTES_MAX = 400;
-const DEVICES = 20_000;
-const DEVICES_SMOKE = 2000;
+/** Devices, and the longest wait until all is recorded and the machine is quiet. */
+const PACE = { devices: 20_000, settleMs: 60_000 };
+const SMOKE: typeof PACE = { devices: 2000, settleMs: 5000 };
 /** Devices before those that are counted, so that what is there once is there before them. */
 const FIRST_SHARE = 0.1;
 const SAMPLES = 200;
-const SETTLE_MS = 60_000;
 const ATTRIBUTES = { board: 'a', site: 'b', ring: 'c', revision: 'd' };
 const LENGTH = 16;
 
@@ -31,11 +31,14 @@ export const memoryPart: Part = {
   name: 'memory',
   measure: (isSmoke) =>
     withDeployment({ isPlaced: false }, (deployment) =>
-      measure(deployment, isSmoke ? DEVICES_SMOKE : DEVICES),
+      measure(deployment, isSmoke ? SMOKE : PACE),
     ),
 };
 
-async function measure(deployment: Deployment, devices: number): Promise<Report> {
+async function measure(
+  deployment: Deployment,
+  { devices, settleMs }: typeof PACE,
+): Promise<Report> {
   console.error(`  memory, ${devices} devices …`);
   const { node, tenant } = await startDdi(deployment);
   const redis = deployment.redis[0] as Redis;
@@ -58,7 +61,7 @@ async function measure(deployment: Deployment, devices: number): Promise<Report>
     const { deployment: id = '' } = await other.poll();
     const status = { execution: 'closed', result: { finished: 'success' }, details: [] };
     await askOnce(deployment, node, feedbackQuestion(all, [BEFORE], id, status), part);
-    await deployment.patience(SETTLE_MS).waitUntilIdle();
+    await deployment.patience(settleMs).waitUntilIdle();
     usedBytes.push(Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]));
   }
   const [before = 0, after = 0] = usedBytes;
