@@ -1,6 +1,7 @@
 // Tests a move of an embedded service to PostgreSQL that is killed right before its commit, and right after
 // it. The commit decides where the record is; nothing is lost, and the same command ends the move.
 
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -16,7 +17,8 @@ import { runSluice, SLUICE_COMMAND } from '../support/sluice-command.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
-const PASSWORD = 'hunter2';
+/** One that no other test has: it is looked for in all processes of the machine. */
+const PASSWORD = randomUUID();
 /** Number of devices: as many as one report may have. */
 const DEVICES = 500;
 
