@@ -18,7 +18,6 @@ import { acceptedIn } from '../support/appended-check-ins.ts';
 import { describeOnRealStores } from '../support/backend.ts';
 import { eventually, sleep } from '../support/eventually.ts';
 import { freshDatabase } from '../support/fresh-database.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { figureIn, metricsOf } from '../support/metrics.ts';
 import { type ServingNode, startNode } from '../support/node.ts';
 import { type Check, PipelinedLoad } from '../support/pipelined-load.ts';
@@ -28,15 +27,15 @@ import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
-const DEVICE_COUNT = IS_FULL ? 10_000 : 5000;
-const OUTAGE_ROUNDS = IS_FULL ? 10 : 3;
-const OUTAGE_ROUND_DEVICES = IS_FULL ? 1000 : 300;
+const DEVICE_COUNT = 5000;
+const OUTAGE_ROUNDS = 3;
+const OUTAGE_ROUND_DEVICES = 300;
 /** Devices that have asked before an outage. */
 const BEFORE = 2 * OUTAGE_ROUND_DEVICES;
 /**
  * Pause between two rounds of an outage: PostgreSQL takes far longer to record checks than nodes to answer.
  */
-const ROUND_PAUSE_MS = IS_FULL ? 1000 : 400;
+const ROUND_PAUSE_MS = 400;
 /** Maximum number of check-ins that a node holds. */
 const HELD_MAX = 200_000;
 /** Time limit for recording everything: batches that a dead node had taken are taken over after 30 s. */

@@ -9,13 +9,12 @@ import { type Cluster, type ClusterNode, startCluster } from '../support/cluster
 import { asks, expectLabels, label, OLD, withTargeted } from '../support/device-labels.ts';
 import { eventually } from '../support/eventually.ts';
 import { expectUnavailable } from '../support/expect-error.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { notedIn } from '../support/redis-keys.ts';
 import type { Tenant } from '../support/tenant.ts';
 
 /** Rounds in which the nodes take turns: as many as leave 2 when divided by 3, as one test asks. */
-const ROUNDS = IS_FULL ? 50 : 8;
+const ROUNDS = 8;
 /** Time within which every node decides by changed labels, under any single fault. */
 const FAULT_MS_MAX = 5000;
 

@@ -4,7 +4,6 @@
 
 import { expect, it } from 'vitest';
 import { LIMIT } from '../../src/contract/limit.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { createTenant } from '../support/tenant.ts';
 import {
   Connections,
@@ -14,6 +13,7 @@ import {
 } from '../support/worker-node.ts';
 
 const LIMIT_COUNT = LIMIT.deviceRequestsPerMinute;
+const WORKERS = 3;
 const CONNECTIONS = 48;
 const REQUESTS = 600;
 const DEVICES = ['device-a', 'device-b', 'device-c'];
@@ -53,8 +53,7 @@ async function withNode(workers: number, use: (ask: Ask) => Promise<void>): Prom
 
 describeOnWorkers('the limit of a device', () => {
   it('of n processes gives at least the limit, and at most (n - 1) allowances more, over all endpoints', async () => {
-    for (const workers of IS_FULL ? [2, 4] : [3])
-      await withNode(workers, (ask) => expectBound(workers, ask));
+    await withNode(WORKERS, (ask) => expectBound(WORKERS, ask));
   });
 });
 

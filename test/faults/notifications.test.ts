@@ -6,14 +6,13 @@ import { afterEach, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { figureOf } from '../support/metrics.ts';
 import type { ServingNode } from '../support/node.ts';
 import { endWithSuite } from '../support/own.ts';
 import { type Receiver, startReceiver, TO_LOOPBACK } from '../support/receiver.ts';
 import { admin, createTenant, type Tenant } from '../support/tenant.ts';
 
-const ROUNDS = IS_FULL ? 5 : 3;
+const ROUNDS = 3;
 /** A lease of a dead node, a restart, and the first retries. */
 const ARRIVE_MS_MAX = 90_000;
 const SETTINGS = { ...TO_LOOPBACK, SECRET_KEY: 'a secret key of the fault tests' };

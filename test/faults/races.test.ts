@@ -11,13 +11,12 @@ import { cohortBucket, cohortThreshold, hashText } from '../../src/domain/decisi
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually, sleep } from '../support/eventually.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { keys } from '../support/redis-keys.ts';
 import { type Answer, ARTIFACT, createTenant, randomId, type Tenant } from '../support/tenant.ts';
 
 const LANES = 4;
 /** Rounds of a lane. Lanes have channels of their own, so that their rounds run at the same time. */
-const ROUNDS_PER_LANE = IS_FULL ? 60 : 30;
+const ROUNDS_PER_LANE = 30;
 /** Rounds of a lane when one of the outcomes is too rare: the aim is then still on its way. */
 const ROUNDS_PER_LANE_MAX = 5 * ROUNDS_PER_LANE;
 /** Either outcome must occur in this share of the rounds planned, or there was no race. */

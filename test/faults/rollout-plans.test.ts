@@ -13,8 +13,8 @@ const STEPS = [1, 20, 100].map((rollout) => ({ rollout, holdMinutes: 0 }));
 /** Time for the steps, each of which waits until the change before is served, and for a restart. */
 const PLAN_MS_MAX = 150_000;
 const POLL_INTERVAL_MS = 400;
-/** Time for which a store is away: longer than a statement may take, in full a minute. */
-const AWAY_MS = IS_FULL ? 60_000 : 6000;
+/** Time for which a store is away: longer than a statement may take. */
+const AWAY_MS = IS_FULL ? 15_000 : 6000;
 
 const TRIPPING = { minimumDevices: 1, knownForMinutes: 0, confirmMinutes: 0, revertedPercent: 5 };
 

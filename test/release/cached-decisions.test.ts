@@ -1,12 +1,10 @@
 // Tests decisions that a cache can keep with nginx in front, as deploy/nginx-cache.conf sets it up
 // (docs/contract.md 28.8): how often the service is asked, when a pause arrives, and what clients are told
-// while the service is away. All times of the service are divided by 15, or with SLUICE_FULL=1 by 10, which a
-// busy machine keeps as well; those of nginx are its own.
+// while the service is away. All times of the service are divided by 10; those of nginx are its own.
 
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, sleep } from '../support/eventually.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { type HastyOrigin, startHastyOrigin } from '../support/hasty-origin.ts';
 import { ask } from '../support/http-ask.ts';
 import {
@@ -20,7 +18,7 @@ import { ARTIFACT, createTenant, type Tenant } from '../support/tenant.ts';
 
 type Told = { readonly status: number; readonly version: string | undefined };
 
-const SCALE = IS_FULL ? 10 : 15;
+const SCALE = 10;
 const FRESH_MS = 30_000 / SCALE;
 /** Longest time in which clients are told what was so before a change, while the service answers. */
 const SEEN_MS = 61_000 / SCALE;

@@ -5,15 +5,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
-import { IS_FULL } from '../support/full-run.ts';
 import { type CodeHost, enableCodeHost } from '../support/gitea.ts';
 import { asset, deliver, enableWebhook, type Hook, releaseEvent } from '../support/github.ts';
 import { type Answer, createTenant, type Tenant } from '../support/tenant.ts';
 
-const RELEASES = IS_FULL ? 60 : 12;
+const RELEASES = 24;
 /** Orders in which events come: each is rotated by one. */
-const FLOWS = IS_FULL ? 12 : 6;
-const PUBLISHED_TWICE = IS_FULL ? 40 : 10;
+const FLOWS = 8;
+const PUBLISHED_TWICE = 20;
 const FILES = ['notes-linux-amd64', 'Notes_aarch64.dmg', 'notes.msi'];
 const EXPECT = ['linux', 'darwin', 'windows'];
 const SECRET_KEY = 'shared by the nodes';
