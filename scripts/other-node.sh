@@ -3,13 +3,15 @@
 # default on 26, where uWebSockets.js has no binary and node:http serves. The version that runs is passed over. npm
 # brings the others; nothing stays.
 #
-#   scripts/other-node.sh [MAJOR…]         # the suites of the transport, and units on the last one
-#   scripts/other-node.sh --whole [MAJOR…] # the whole of test/service, embedded; faults and times of connections
+#   scripts/other-node.sh [MAJOR…]         # the suites of the transport, and units on the newest Node
+#   scripts/other-node.sh --whole [MAJOR…] # suites over HTTP, embedded; faults and times of connections
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
 declare -A VERSIONS=([20]=20.20.2 [22]=22.23.5 [24]=24.22.3 [26]=26.12.1)
+# It shows units for those between it and the one that runs the rest.
+NEWEST=26
 
 # What goes over the wire, how connections begin and end, native modules, and the command.
 TRANSPORT=(
@@ -55,12 +57,13 @@ for major in "$@"; do
     PATH=$folder/$major/node_modules/$package/bin:$PATH
     echo "Node $(node --version)"
     if "$is_whole"; then
-      SLUICE_MATRIX=embedded tests --project servers test/service
+      # What starts nodes of its own is about their settings, which no engine changes, or stands in TRANSPORT.
+      mapfile -t shared < <(grep -lE '^(service|device)Suite\(' test/service/*.test.ts)
+      SLUICE_MATRIX=embedded tests --project servers "${shared[@]}" "${TRANSPORT[@]}"
       tests --project faults --project release "${FAULTS[@]}"
       tests --project timed "${TIMES[@]}"
     else
-      # The newest named one shows units for those between it and the one that runs the rest.
-      if [ "$major" = "${!#}" ]; then tests --project unit; fi
+      if [ "$major" = "$NEWEST" ]; then tests --project unit; fi
       tests --project servers "${TRANSPORT[@]}"
     fi
   )

@@ -24,12 +24,10 @@ scripts/other-node.sh --whole 26
 step 'Chaos'
 npm run chaos -- --seed "${SEED:-1}" --minutes "${CHAOS_MINUTES:-1}"
 
-# Without `price`, which `.ci/run` runs, and which test/timed/price.test.ts measures.
+# Without `check` and `price`, which `.ci/run` runs, and what measures by the clock of a fleet, or beside a commit.
 step 'Benchmarks, one quick pass'
-for name in check connections peers fleet propagation drain wave rollouts ddi; do
+for name in connections peers fleet propagation drain wave rollouts ddi; do
   npm run bench -- "$name" --smoke
 done
-npm run bench -- rollouts --ddi --smoke
-npm run bench -- compare HEAD --smoke --scenario full
 
 step 'All passed'

@@ -2,9 +2,9 @@
 // has: PostgreSQL and Redis where both are installed, else embedded. What a set-up can change is proved on
 // that set-up: the ports by their contract suites (test/store/ledger, test/store/engine), the embedded set-up
 // by test/service/embedded.test.ts, an edge by test/service/edge.test.ts, and by the suites of the list
-// below. `npm run test:all` runs every suite on every set-up that it knows, in two runs: `SLUICE_MATRIX=all`
-// adds the edge, and has the ports' suites whole on each store; `SLUICE_MATRIX=embedded`, on another Node,
-// runs those over HTTP embedded alone.
+// below. `npm run test:all` does more, in two runs: `SLUICE_MATRIX=all` adds the edge, and the whole engine
+// contract on a cluster; `SLUICE_MATRIX=embedded`, on another Node, has suites over HTTP embedded: those on
+// the run's nodes, and of those with nodes of their own what an HTTP engine can change.
 
 export type SetUp = 'embedded' | 'PostgreSQL and Redis' | 'edge';
 
@@ -15,9 +15,9 @@ const ALSO_EMBEDDED: Readonly<Record<string, string>> = {
 };
 
 const { SLUICE_MATRIX } = process.env;
-/** Whether suites run on an edge as well, and those of the ports whole on each store. */
+/** Whether suites of devices run on an edge as well, and the engine contract whole on a cluster. */
 export const IS_WHOLE_MATRIX = SLUICE_MATRIX === 'all';
-/** Whether suites over HTTP run embedded, and on no other set-up. */
+/** Whether suites over HTTP run embedded alone, and the ledger's rules whole on PGlite. */
 export const IS_EMBEDDED = SLUICE_MATRIX === 'embedded';
 
 /**

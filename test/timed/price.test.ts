@@ -6,7 +6,7 @@ import { measureScenario, type PricePair, preparePair } from '../../bench/price/
 import { FULL_ONLY, IS_FULL } from '../support/full-run.ts';
 
 /** Pace that leaves no doubt of 800 ns, also on a busy machine, and of nothing. */
-const PACE = { processes: 8, warmupSlices: 120, seconds: 0.6 };
+const PACE = { processes: 4, warmupSlices: 120, seconds: 0.6 };
 const SCENARIO = 'full rollout';
 /**
  * Greatest number of measurements: an interval of 95 % leaves out the truth once in twenty runs, and more

@@ -1,8 +1,8 @@
 // Runs the rules of the ledger's port on its databases: all of them on PostgreSQL, and on PGlite the suites
-// of ON_PGLITE. Without PostgreSQL, or with SLUICE_MATRIX=all, all of them run on PGlite too.
+// of ON_PGLITE; without PostgreSQL, or with SLUICE_MATRIX=embedded, all of them.
 
 import { describe, inject } from 'vitest';
-import { IS_WHOLE_MATRIX } from '../../support/matrix.ts';
+import { IS_EMBEDDED } from '../../support/matrix.ts';
 import { describeAccounts } from './account-contract.ts';
 import { describeActions } from './action-contract.ts';
 import { describeAdoption } from './adoption-contract.ts';
@@ -147,7 +147,7 @@ else {
   // biome-ignore lint/suspicious/noSkippedTests: the title tells what is missing on this machine.
   describe.skip('ledger on PostgreSQL (skipped: no PostgreSQL on this machine)', () => undefined);
 }
-if (!hasPostgres || IS_WHOLE_MATRIX) {
+if (!hasPostgres || IS_EMBEDDED) {
   for (const group of GROUPS) runOn('PGlite', openTestPglite, Object.entries(group));
 } else {
   const all = new Map(GROUPS.flatMap((group) => Object.entries(group)));
