@@ -101,24 +101,6 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     );
   });
 
-  it('a closing at a node that has lost Redis counts at one that has it', async () => {
-    const lost = await cluster.addNode();
-    onTestFinished(() => lost.dispose());
-    const all = await Promise.all(Array.from({ length: 5 }, opened));
-    for (const { other, id } of all) expect((await other.poll()).deployment).toBe(id);
-    await eventually('the third node answers', async () => {
-      return (await all[0]?.device.at(lost).ask('GET'))?.status === 200;
-    });
-    await Promise.all(all.map(({ device }) => untilStored(device)));
-    await lost.redisProxy.close();
-    await Promise.all(
-      all.map(async ({ device, other, id }) => {
-        await untilClosed(device.at(lost), id, 'success');
-        expect((await other.poll()).deployment).toBeUndefined();
-      }),
-    );
-  });
-
   it('a closing that a full Redis refuses is kept by PostgreSQL, and counts at every node', async () => {
     const { device, other, id } = await opened();
     const admin = new Redis({ port: cluster.redis.port, lazyConnect: true });
