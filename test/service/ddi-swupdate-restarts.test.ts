@@ -27,6 +27,11 @@ const isSkipped = missingProgram !== undefined && process.env.SLUICE_REQUIRE_REA
 const why = isSkipped ? ` (skipped: no ${missingProgram})` : '';
 const WAIT = 150_000;
 const SUITE_MS = 300_000;
+/**
+ * Time without a request, of which a daemon makes one every ten seconds, after which it has hung: on a busy
+ * machine it can lock up when it begins to download, while one thread sends its log and another installs.
+ */
+const HUNG_MS = 45_000;
 /** Polls after the attributes of the restart, in which a report that is repeated would show. */
 const POLLS = 3;
 
@@ -115,41 +120,61 @@ describeOnRealStores('SWUpdate on two nodes', () => {
       return { tenant, path, control };
     }
 
+    /** The daemon of a device, which is started again where it may be and has hung. */
+    function daemonOf(id: string, app: string) {
+      let present: Swupdate | undefined;
+      const output = () => present?.output() ?? '';
+      const stop = async () => present?.stop();
+      const start = (version: string, confirm?: Confirmation) => {
+        const options = { folder, url: front.url, app, channel: 'stable', id, confirm };
+        present = startSwupdate({ ...options, attributes: { version } });
+        running.push(present);
+      };
+      const until = async (what: string, check: () => boolean, startAgain?: () => void) => {
+        const isQuiet = quietFor(HUNG_MS, () => front.of(id).length);
+        const isSo = async () => {
+          if (check()) return true;
+          if (startAgain !== undefined && isQuiet()) {
+            const waiting = front.waiting(id).join() || 'no answer';
+            console.log(`SWUpdate of ${id} hung, waiting for ${waiting}: ${output().slice(-500)}`);
+            await stop();
+            startAgain();
+          }
+          return false;
+        };
+        await eventually(what, isSo, WAIT).catch((error: Error) => {
+          throw new Error(`${error.message}\n${storyOf(front.of(id))}\n${output().slice(-4000)}`);
+        });
+      };
+      return { start, stop, output, until };
+    }
+
     async function play({ action, confirm, runs }: Row): Promise<Outcome> {
       const { tenant, path, control } = await published();
       const id = `${action}-${confirm}-${randomId()}`;
-      const place = { folder, url: front.url, app: tenant.app, channel: 'stable', id };
-      const start = (version: string, more: { confirm?: Confirmation } = {}) => {
-        const started = startSwupdate({ ...place, attributes: { version }, ...more });
-        running.push(started);
-        return started;
-      };
       const device = new DdiDevice(nodes[1], tenant.app, id);
       await untilAnswered(device);
 
-      const before = start('1.0.0');
-      const until = (what: string, on: Swupdate, check: () => boolean) =>
-        eventually(what, check, WAIT).catch((error: Error) => {
-          throw new Error(
-            `${error.message}\n${storyOf(front.of(id))}\n${on.output().slice(-4000)}`,
-          );
-        });
-      const hasInstalled = () => before.output().includes('SWUPDATE successful');
-      await until('it has installed', before, hasInstalled);
+      const daemon = daemonOf(id, tenant.app);
+      const startOld = () => daemon.start('1.0.0');
+      startOld();
+      const hasInstalled = () => daemon.output().includes('SWUPDATE successful');
+      await daemon.until('it has installed', hasInstalled, startOld);
       if (action === 'canceled') {
         await control('rolled_back');
         const hasAnswered = () => closingsIn(front.of(id)).length > 0;
-        await until('it has answered the cancellation', before, hasAnswered);
+        await daemon.until('it has answered the cancellation', hasAnswered, startOld);
       }
-      await before.stop();
+      await daemon.stop();
       if (action === 'withdrawn') await control('paused');
       if (action === 'told') await device.tell({ version: '2.0.0' });
 
       const begun = front.of(id).length;
       const since = () => front.of(id).slice(begun);
-      const after = start(runs, { confirm });
-      await until('it goes on polling', after, () => pollsAfterAttributes(since()) >= POLLS);
-      await after.stop();
+      daemon.start(runs, confirm);
+      // Another start would confirm again.
+      await daemon.until('it goes on polling', () => pollsAfterAttributes(since()) >= POLLS);
+      await daemon.stop();
       const asked = { exchanges: front.of(id), since: since(), fetches: files.fetches(path) };
       const { body } = await tenant.manage('GET', `devices/${id}?app=${tenant.app}`);
       return { ...asked, device: body?.device, polled: await device.poll() };
@@ -205,6 +230,17 @@ type Report = {
     readonly result: { readonly finished: string };
   };
 };
+
+/** Returns a look at a number, which tells that it has not changed for so long, once each time. */
+function quietFor(ms: number, read: () => number): () => boolean {
+  let [last, since] = [read(), performance.now()];
+  return () => {
+    const [present, now] = [read(), performance.now()];
+    const isQuiet = present === last && now - since > ms;
+    if (present !== last || isQuiet) [last, since] = [present, now];
+    return isQuiet;
+  };
+}
 
 function never(): never {
   throw new Error('this row was not played');

@@ -21,6 +21,7 @@ export async function startNodeTurns(
   clientOf: (path: string) => string,
 ) {
   const exchanges: Exchange[] = [];
+  const waiting = new Set<string>();
   const turns = new Map<string, number>();
   const server = await loopbackServer((incoming, outgoing) => {
     const { method = 'GET', url: path = '/' } = incoming;
@@ -28,6 +29,9 @@ export async function startNodeTurns(
     const turn = turns.get(client) ?? 0;
     turns.set(client, turn + 1);
     const node = turn % nodes.length;
+    const request = `${method} ${path}`;
+    waiting.add(request);
+    outgoing.on('close', () => waiting.delete(request));
     pass(incoming, outgoing, nodes[node]?.url ?? '', (asked, answer, status) => {
       exchanges.push({ method, path, asked, status, answer, node });
     });
@@ -36,6 +40,8 @@ export async function startNodeTurns(
     url: `http://127.0.0.1:${server.port}`,
     /** Returns what was asked for a client, in this order. */
     of: (client: string) => exchanges.filter(({ path }) => clientOf(path) === client),
+    /** Returns the requests for a client that are not answered yet. */
+    waiting: (client: string) => [...waiting].filter((each) => each.includes(client)),
     close: server.close,
   };
 }

@@ -116,7 +116,7 @@ export type SwupdateOptions = {
   /** Attributes of its section `identify`. */
   readonly attributes: Readonly<Record<string, string>>;
   /** What it confirms after a restart: 1 that the test is to come, 2 a success, 3 a failure. */
-  readonly confirm?: Confirmation;
+  readonly confirm?: Confirmation | undefined;
   /** Further options of its DDI client. */
   readonly more?: readonly string[];
 };
