@@ -108,6 +108,11 @@ export type EdgeLabelChangesAnswer = {
   readonly newest: number;
   /** Position up to which `changed` is complete. */
   readonly through: number;
+  /**
+   * Age in milliseconds of the oldest uploaded check-in that is not recorded, before the changes were read; 0
+   * if all are. Null if it is not known. Absent in the answer of a service of the version before.
+   */
+  readonly unrecordedMs?: number | null;
   readonly changed: readonly (readonly [...EdgeLabels, position: number])[];
 };
 

@@ -148,15 +148,19 @@ export function joinFailures(batches: readonly Buffer[]): object {
   return { failures: batches.flatMap((each) => JSON.parse(each.toString('utf8')) as unknown[]) };
 }
 
-// Estimates the time up to which the upstream has recorded an edge's check-ins. The upstream confirms that it
-// accepted a check-in; it records it within seconds, without informing the edge.
+// Tells the time up to which the upstream has recorded an edge's check-ins, so that the edge has what came of
+// their labels. The upstream confirms that it accepted a check-in. It records it later, and tells with the
+// changes of labels how far it is.
 
-/** Time in which an upstream records accepted check-ins, and their effect reaches the edge; usually less. */
+/**
+ * Least time from an upload until the edge takes it for recorded: the address of the upstream may lead to
+ * another region, which does not know how far the one is that has accepted it.
+ */
 const RECORDING_MS = 4000;
 /** Maximum time from a check to the journal, while the journal accepts check-ins. */
 const BUFFERED_MS = 300;
 const TICK_MS = 500;
-/** More than the ticks in `RECORDING_MS`, in case timers are late or too frequent. */
+/** Half a minute: if the upstream is further behind, later marks tell when it has caught up. */
 const MARKS_MAX = 64;
 
 /** `at`: a moment. `uploadedBefore`: all check-ins from before this time were uploaded at that moment. */
@@ -164,6 +168,8 @@ type Mark = { readonly at: number; readonly uploadedBefore: number };
 
 export class RecordedMark {
   private readonly marks: Mark[] = [];
+  private followedUntil = Number.NEGATIVE_INFINITY;
+  private endedBefore = Number.NEGATIVE_INFINITY;
   private readonly ticks = periodic(async () => this.tick(), { everyMs: TICK_MS });
 
   /** Follows the journal until `stop`. */
@@ -180,18 +186,25 @@ export class RecordedMark {
   tick(): void {
     const at = this.now();
     this.marks.push({ at, uploadedBefore: at - this.journal.ageMs - BUFFERED_MS });
-    // Keeps the newest mark that is old enough as the first.
-    while (this.marks.length > MARKS_MAX || this.isOldEnough(this.marks[1])) this.marks.shift();
+    if (this.marks.length > MARKS_MAX) this.marks.shift();
   }
 
-  /** Time before which this edge's check-ins are recorded, as far as the edge can know. */
+  /** Notes that the edge has all changes of labels by what it had uploaded until then, by its clock. */
+  follow(until: number): void {
+    this.followedUntil = Math.max(this.followedUntil, until);
+  }
+
+  /** Time before which this edge's check-ins are recorded, and the edge has what came of them. */
   get before(): number {
-    const [first] = this.marks;
-    if (first === undefined || !this.isOldEnough(first)) return Number.NEGATIVE_INFINITY;
-    return first.uploadedBefore;
-  }
-
-  private isOldEnough(mark: Mark | undefined): boolean {
-    return mark !== undefined && mark.at <= this.now() - RECORDING_MS;
+    const recordedAt = Math.min(this.followedUntil, this.now() - RECORDING_MS);
+    for (
+      let [mark] = this.marks;
+      mark !== undefined && mark.at <= recordedAt;
+      [mark] = this.marks
+    ) {
+      this.endedBefore = mark.uploadedBefore;
+      this.marks.shift();
+    }
+    return this.endedBefore;
   }
 }

@@ -345,27 +345,35 @@ export class LabelChangeReader {
   private readonly passed = new Map<number, number>();
   private epoch: number | undefined;
 
+  /** `now` returns milliseconds that never go back. */
   constructor(
     private readonly ask: (after: number | undefined) => Promise<EdgeLabelChangesAnswer>,
+    private readonly now: () => number = () => performance.now(),
   ) {}
 
   /** Reads at most `limit` changes after a position; undefined reads only the newest position. */
   async read(after: number | undefined, limit: number): Promise<LabelChanges> {
+    const askedAt = this.now();
     if (after === undefined) {
-      const { epoch, newest } = await this.ask(undefined);
-      return { epoch, newest, changed: [] };
+      const answer = await this.ask(undefined);
+      const { epoch, newest } = answer;
+      return { epoch, newest, changed: [], recordedUntil: recordedUntil(askedAt, answer) };
     }
     const changed: Changed[] = [];
+    let until: number | undefined;
     let from = this.passed.get(after) ?? after;
     for (let page = 1; ; page++) {
       const answer = await this.ask(from);
+      if (page === 1) until = recordedUntil(askedAt, answer);
       const { epoch, newest, through } = answer;
       this.enter(epoch);
       changed.push(...answer.changed.map(changeOf));
       from = Math.max(from, through);
       if (changed.length === 0) this.pass(after, from);
-      const isOver = through >= newest || changed.length >= limit || page === PAGES_MAX;
-      if (isOver) return { epoch, newest, changed: changed.slice(0, limit) };
+      const isWhole = through >= newest;
+      if (!isWhole && changed.length < limit && page < PAGES_MAX) continue;
+      const taken = changed.slice(0, limit);
+      return { epoch, newest, changed: taken, recordedUntil: isWhole ? until : undefined };
     }
   }
 
@@ -378,6 +386,14 @@ export class LabelChangeReader {
     if (this.passed.size >= PASSED_MAX) this.passed.clear();
     this.passed.set(after, through);
   }
+}
+
+/** Returns the time by which was uploaded what was recorded when the service answered. */
+function recordedUntil(
+  askedAt: number,
+  { unrecordedMs = 0 }: EdgeLabelChangesAnswer,
+): number | undefined {
+  return unrecordedMs === null ? undefined : askedAt - unrecordedMs;
 }
 
 function changeOf([

@@ -9,6 +9,7 @@ import { type Periodic, periodic, tellFault } from '../flow/periodic.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Engine } from '../store/engine.ts';
+import type { LabelChanges } from '../store/fleet-ledger.ts';
 import type { ChangePosition } from '../store/label-store.ts';
 import type { Ledger } from '../store/ledger.ts';
 
@@ -28,29 +29,35 @@ type LabelFeedDependencies = {
 export class LabelFeed {
   constructor(private readonly dependencies: LabelFeedDependencies) {}
 
-  /** Feeds the engine until it has all changes. Rejects with `Unavailable` when a store does not answer. */
-  async feed(): Promise<void> {
+  /**
+   * Feeds the engine until it has all changes; returns the read after which it has them, or undefined if the
+   * rest waits for the next turn. Rejects with `Unavailable` when a store does not answer.
+   */
+  async feed(): Promise<LabelChanges | undefined> {
     for (let page = 0; page < PAGES_MAX; page++) {
-      if (await this.feedPage()) return;
+      const read = await this.feedPage();
+      if (read !== undefined) return read;
     }
+    return undefined;
   }
 
-  /** Returns whether the engine now has all changes that there were. */
-  private async feedPage(): Promise<boolean> {
+  /** Returns the read if the engine now has all changes that there were, else undefined. */
+  private async feedPage(): Promise<LabelChanges | undefined> {
     const { ledger, engine } = this.dependencies;
     const held = await engine.readLabelPosition();
-    const { epoch, newest, changed } = await ledger.readLabelChanges(held?.position, PAGE_SIZE);
+    const read = await ledger.readLabelChanges(held?.position, PAGE_SIZE);
+    const { epoch, newest, changed } = read;
     const present = { epoch, position: newest };
     if (held === undefined || !canFollow(held, present)) {
       await this.doubt(held, present);
-      return true;
+      return read;
     }
     const last = changed.at(-1);
-    if (last === undefined) return true;
+    if (last === undefined) return read;
     await engine.putLabels(changed);
     // If another process was faster, its position stays, and the next page begins there.
     await engine.moveLabelPosition(held, { epoch, position: last.position }, false);
-    return last.position === newest;
+    return last.position === newest ? read : undefined;
   }
 
   private async doubt(held: ChangePosition | undefined, present: ChangePosition): Promise<void> {
@@ -77,7 +84,7 @@ function canFollow(held: ChangePosition, present: ChangePosition): boolean {
 const POLL_INTERVAL_MS = 1500;
 
 /** Returns the polls. `follow` does one; it rejects with `Unavailable` when a store does not answer. */
-export function labelPolls(follow: () => Promise<void>, metrics: Metrics, log: Log): Periodic {
+export function labelPolls(follow: () => Promise<unknown>, metrics: Metrics, log: Log): Periodic {
   return periodic(follow, {
     ...{ everyMs: POLL_INTERVAL_MS, firstMs: 0, jitter: 0.2 },
     onFault: (error) =>

@@ -65,7 +65,14 @@ type Changes<Entry> = Pick<ChangePosition, 'epoch'> & {
   readonly changed: readonly (Entry & Pick<ChangePosition, 'position'>)[];
 };
 
-export type LabelChanges = Changes<StoredLabels>;
+export type LabelChanges = Changes<StoredLabels> & {
+  /**
+   * Time by `performance.now` by which an edge had uploaded what is recorded, and among the changes up to the
+   * newest one. Undefined if it is not known, and in a node, which keeps notes until their check-ins settle
+   * them.
+   */
+  readonly recordedUntil?: number | undefined;
+};
 export type ActionChanges = Changes<StoredActions>;
 
 /** Limits on new devices per minute that checks may add to the record; 0 is no limit. */

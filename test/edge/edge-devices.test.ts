@@ -27,7 +27,7 @@ function devicesWith({ ageOfCheckIns, isInProcess, isFull = false }: Queue) {
   return new EdgeDevices({
     ledger: {
       readLabels: unasked,
-      readLabelChanges: unasked,
+      readLabelChanges: async () => ({ epoch: 0, newest: 7, changed: [] }),
       recordFailures: unasked,
       findReleaseApps: async () =>
         new Map([
@@ -100,5 +100,19 @@ describe('check-ins of an edge', () => {
     expect(answer).toMatchObject({ accepted: 1 });
     const full = devicesWith({ ...outliving, isFull: true });
     await expect(full.take(null, [checkInOf('a')])).rejects.toThrow(Unavailable);
+  });
+});
+
+describe('changes of labels', () => {
+  const changesWith = (ageOfCheckIns: Queue['ageOfCheckIns']) =>
+    devicesWith({ ageOfCheckIns, isInProcess: false }).readLabelChanges(null, 0);
+
+  it('come with the age of what is not recorded yet, as it was before they were read', async () => {
+    expect(await changesWith(async () => 1200)).toMatchObject({ newest: 7, unrecordedMs: 1200 });
+  });
+
+  it('come without it while the queue does not answer', async () => {
+    const away = async () => Promise.reject(new Unavailable('engine', new Error('away')));
+    expect(await changesWith(away)).toMatchObject({ newest: 7, unrecordedMs: null });
   });
 });

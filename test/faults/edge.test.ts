@@ -5,9 +5,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Diagnosis } from '../../src/contract/store-fault.ts';
-import { describeOnBackends, suiteNode } from '../support/backend.ts';
+import {
+  describeOnBackends,
+  describeOnRealStores,
+  realStores,
+  suiteNode,
+} from '../support/backend.ts';
 import { asks, expectLabels, OLD, withTargeted } from '../support/device-labels.ts';
 import {
   arrives,
@@ -17,11 +23,12 @@ import {
   startEdge,
   startEdgeOnAWay,
 } from '../support/edge-node.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { metricsOf } from '../support/metrics.ts';
 import { findOpenssl, makeCertificate } from '../support/nginx-front.ts';
-import type { ServingNode } from '../support/node.ts';
+import { type ServingNode, startNode } from '../support/node.ts';
 import { endWithSuite, own } from '../support/own.ts';
+import { storesOn } from '../support/real-node.ts';
 import { removeFolder, temporaryFolder } from '../support/server-process.ts';
 import { runSluice } from '../support/sluice-command.ts';
 import type { NetworkProxy } from '../support/tcp-proxy.ts';
@@ -215,5 +222,37 @@ describeOnBackends('an edge without its service', (backend) => {
         ...{ ok: isTrusted, message },
       });
     });
+  });
+});
+
+/** Longer than an edge waits at least for its service to record what it has uploaded. */
+const LOCKED_MS = 8000;
+
+describeOnRealStores('an edge whose service cannot record', () => {
+  it('decides by what its device sent until the service has recorded it (§29.7)', async () => {
+    const stores = own(await storesOn(realStores()?.postgresUrl ?? ''));
+    const service = own(await startNode({ ...stores.settings, SECRET_KEY: 'a key of the tests' }));
+    const { edge, way } = await startEdgeOnAWay(service);
+    own(way);
+    own(edge);
+    const tenant = await withTargeted(service);
+    await eventually('the edge offers the release', async () => {
+      return (await tenant.at(edge).check(OLD, { query: 'l.ring=inner' })).status === 200;
+    });
+    const edgeOffers = (query = '') => asks(tenant.at(edge), { device: 'a', query });
+    expect(await edgeOffers('l.ring=inner')).toBe(true);
+    const lock = new pg.Client({ connectionString: stores.settings.DATABASE_URL });
+    await lock.connect();
+    // The database is dropped under it when the test fails.
+    lock.on('error', () => undefined);
+    await lock.query('BEGIN; LOCK TABLE devices IN SHARE MODE');
+    expect(await edgeOffers('l.ring=outer')).toBe(false);
+    for (const end = performance.now() + LOCKED_MS; performance.now() < end; await sleep(250)) {
+      expect(await edgeOffers()).toBe(false);
+    }
+    await expectLabels(tenant, { ring: 'inner' });
+    await lock.end();
+    await expectLabels(tenant, { ring: 'outer' });
+    expect(await edgeOffers()).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ import type {
   EdgeRecordedAnswer,
 } from '../../contract/edge.ts';
 import { LIMIT } from '../../contract/limit.ts';
-import { Unavailable } from '../../contract/store-fault.ts';
+import { Unavailable, whenAway } from '../../contract/store-fault.ts';
 import { isFoldedAway, isStorable } from '../../contract/text.ts';
 import { devicePart } from '../../domain/decision/hashes.ts';
 import { type CheckIn, deviceKey } from '../../domain/fleet/check-in.ts';
@@ -72,8 +72,10 @@ export class EdgeDevices {
     scope: EdgeScope,
     after: number | undefined,
   ): Promise<EdgeLabelChangesAnswer> {
-    const { ledger } = this.dependencies;
+    const { ledger, queue } = this.dependencies;
     const limit = LIMIT.edgeDevicesMax;
+    // Before the changes, which then have all that is recorded by now.
+    const unrecordedMs = await queue.ageOfCheckIns().catch(whenAway(() => null));
     const { epoch, newest, changed } = await ledger.readLabelChanges(after, limit);
     const served = await this.servedAmong(scope, changed);
     return {
@@ -81,6 +83,7 @@ export class EdgeDevices {
       epoch,
       newest,
       through: changed.length < limit ? newest : (changed.at(-1)?.position ?? newest),
+      unrecordedMs,
       changed: changed
         .filter(({ appId }) => served.has(appId))
         .map((each) => [...labelsOf(each), each.position]),

@@ -146,7 +146,7 @@ export async function composeEdge(config: EdgeConfig, log: Log) {
 type Work = ReturnType<typeof assembleWork>;
 
 function assembleWork(
-  { ledger, engine, journal, failureJournal, client }: EdgeStores,
+  { ledger, engine, journal, failureJournal, client, recorded }: EdgeStores,
   { clock }: Fleet,
   metrics: Metrics,
   log: Log,
@@ -159,7 +159,10 @@ function assembleWork(
   });
   const feed = new LabelFeed({ ledger, engine, log });
   // Follows changes only once this edge has labels that may change.
-  const follow = async () => (ledger.keepsLabels ? feed.feed() : undefined);
+  const follow = async () => {
+    const followed = ledger.keepsLabels ? await feed.feed() : undefined;
+    if (followed?.recordedUntil !== undefined) recorded.follow(followed.recordedUntil);
+  };
   const onFault = (error: unknown) => {
     metrics.faults.add('hand-over');
     if (error instanceof Unavailable) return;
