@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { describeOnRealStores } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
-import { DdiDevice } from '../support/ddi-device.ts';
-import { eventually } from '../support/eventually.ts';
+import { DdiDevice, readPoll } from '../support/ddi-device.ts';
+import { eventually, sleep } from '../support/eventually.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
@@ -16,6 +16,9 @@ const FILE = {
   size: 9,
   sha1: 'a'.repeat(40),
 };
+
+/** Milliseconds between polls of a device that waits for long. */
+const POLL_MS = 600;
 
 describeOnRealStores('devices that speak DDI, on two nodes', () => {
   let cluster: Cluster;
@@ -91,14 +94,17 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     const { device, id } = await opened();
     const there = device.at(far);
     await untilStored(device);
-    await eventually('the far node answers', async () => (await there.ask('GET')).status === 200);
+    const untilListed = (listed: string | undefined) =>
+      eventually(`the far node lists ${listed ?? 'nothing'}`, async () => {
+        // A device may ask 120 times a minute, at all nodes together.
+        await sleep(POLL_MS);
+        const answer = await there.ask('GET');
+        return answer.status === 200 && readPoll(answer).deployment === listed;
+      });
     // What its own Redis holds now is believed there until it gets the change.
-    await eventually('the far node lists it', async () => (await there.poll()).deployment === id);
+    await untilListed(id);
     await device.report(id, 'failure');
-    await eventually(
-      'the far node lists it no more',
-      async () => (await there.poll()).deployment === undefined,
-    );
+    await untilListed(undefined);
   });
 
   it('a closing that a full Redis refuses is kept by PostgreSQL, and counts at every node', async () => {
