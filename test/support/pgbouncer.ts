@@ -1,5 +1,5 @@
-// Starts a real PgBouncer for one test, in transaction mode and otherwise with the settings that it has when
-// nobody sets any: it refuses what a session would have to keep.
+// Starts a real PgBouncer for one test, set as docs/operating/stores.md says: in transaction mode, and else
+// with the settings that it has when nobody sets any. It refuses what a session would have to keep.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -76,5 +76,6 @@ auth_type = trust
 auth_file = ${join(folder, 'userlist.txt')}
 admin_users = ${USER}
 pool_mode = transaction
+server_login_retry = 1
 `;
 }

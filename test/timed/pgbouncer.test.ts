@@ -1,4 +1,4 @@
-// Tests nodes behind a real PgBouncer that pools transactions and is set to nothing else. It refuses settings
+// Tests nodes behind a real PgBouncer that pools transactions, set as pgbouncer.ts says. It refuses settings
 // at the start of a session, and gives each transaction another session of the server: what a session would
 // have to keep is lost. The limits that protect the database, and the promised times, must hold all the same.
 
