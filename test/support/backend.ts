@@ -2,6 +2,7 @@
 // runs.
 
 import { afterAll, beforeAll, describe, inject } from 'vitest';
+import { FULL_ONLY, IS_FULL } from './full-run.ts';
 import { type SetUp, setUpsOf } from './matrix.ts';
 import { type NodeSettings, type ServingNode, startNode } from './node.ts';
 import { startNodeOnReal } from './real-node.ts';
@@ -44,6 +45,13 @@ export function suiteNode(start: () => Promise<ServingNode>): ServingNode {
 export function describeOnRealStores(title: string, suite: () => void): void {
   if (realStores() === undefined) describe.skip(`${title} ${NO_STORES}`, suite);
   else describe(title, suite);
+}
+
+/** Runs a suite that needs the real stores and takes long, in full alone. */
+export function describeInFull(title: string, suite: () => void): void {
+  if (IS_FULL) describeOnRealStores(title, suite);
+  // biome-ignore lint/suspicious/noSkippedTests: the title tells what runs it.
+  else describe.skip(title + FULL_ONLY, suite);
 }
 
 /** Returns the run's real stores, or undefined when one of them is missing. */

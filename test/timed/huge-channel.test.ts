@@ -2,7 +2,7 @@
 // channel, stops no node for long, and holds up no other channel (docs/contract.md 14.1).
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnRealStores } from '../support/backend.ts';
+import { describeInFull } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { probeSettings, readProbe } from '../support/event-loop-probe.ts';
 import { sleep } from '../support/eventually.ts';
@@ -23,7 +23,7 @@ const SERVED_WITHIN_MS = 20_000;
 /** Time in which a change arrives that no announcement told. */
 const POLLED_WITHIN_MS = 5000;
 
-describeOnRealStores('a channel of 2,000 releases with notes of 10 KiB', () => {
+describeInFull('a channel of 2,000 releases with notes of 10 KiB', () => {
   let cluster: Cluster;
   let first: ClusterNode;
   let second: ClusterNode;

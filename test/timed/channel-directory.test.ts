@@ -5,7 +5,7 @@ import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { describeOnRealStores } from '../support/backend.ts';
+import { describeInFull } from '../support/backend.ts';
 import { type Cluster, type ClusterNode, startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { figureOf } from '../support/metrics.ts';
@@ -25,7 +25,7 @@ const PROPAGATION_MS_MAX = 1000;
 const PROPAGATION_WITHOUT_REDIS_MS_MAX = 5000;
 const CHANNELS = ['a', 'b', 'c', 'd'] as const;
 
-describeOnRealStores('names of channels', () => {
+describeInFull('names of channels', () => {
   let cluster: Cluster;
   let first: ClusterNode;
   let tenant: Tenant;
