@@ -61,15 +61,6 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
       );
       return (rows[0]?.revision ?? 0) > 1;
     });
-  /** Closes an action, again while the answer is that it cannot be kept. */
-  const untilClosed = (device: DdiDevice, id: string | undefined, finished: string) =>
-    eventually('the closing is kept', async () => {
-      const status = { execution: 'closed', result: { finished } };
-      const answer = await device.ask('POST', `/deploymentBase/${id}/feedback`, { status });
-      // Never 503: a client repeats a 429.
-      expect([200, 429]).toContain(answer.status);
-      return answer.status === 200;
-    });
   const untilAnswered = (device: DdiDevice) =>
     eventually('polls are answered', async () => (await device.ask('GET')).status === 200);
 
@@ -116,7 +107,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
       await admin.config('SET', 'maxmemory', '0');
       admin.disconnect();
     });
-    await untilClosed(device, id, 'failure');
+    await device.untilClosed(id, 'failure');
     for (const each of [device, other]) expect((await each.poll()).deployment).toBeUndefined();
   });
 
@@ -125,7 +116,7 @@ describeOnRealStores('devices that speak DDI, on two nodes', () => {
     await cluster.postgres.kill();
     await untilAnswered(kept.other);
     expect((await kept.other.poll()).deployment).toBe(kept.id);
-    await untilClosed(closed.device, closed.id, 'failure');
+    await closed.device.untilClosed(closed.id, 'failure');
     expect((await closed.other.poll()).deployment).toBeUndefined();
     await cluster.postgres.restart();
     await eventually('PostgreSQL has it', async () => {

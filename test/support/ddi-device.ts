@@ -1,5 +1,7 @@
 // A device that speaks DDI: it polls its own address and follows the links of the answers, as the clients do.
 
+import { expect } from 'vitest';
+import { eventually } from './eventually.ts';
 import { type Addressed, type Answer, type Json, send } from './tenant.ts';
 
 export type DdiDeviceOptions = {
@@ -69,6 +71,16 @@ export class DdiDevice {
   ): Promise<Answer> {
     const status = { execution, result: { finished }, details };
     return this.accepted(this.ask('POST', `/deploymentBase/${id}/feedback`, { id, status }));
+  }
+
+  /** Closes an action, again while the answer is 429, which clients repeat; expects no other refusal. */
+  untilClosed(id: string | undefined, finished: string): Promise<void> {
+    const status = { execution: 'closed', result: { finished } };
+    return eventually('the closing is kept', async () => {
+      const answer = await this.ask('POST', `/deploymentBase/${id}/feedback`, { status });
+      expect([200, 429]).toContain(answer.status);
+      return answer.status === 200;
+    });
   }
 
   /** Answers a cancellation. */

@@ -21,7 +21,7 @@ export async function startNodeTurns(
   clientOf: (path: string) => string,
 ) {
   const exchanges: Exchange[] = [];
-  const waiting = new Set<string>();
+  const waiting = new Set<{ readonly request: string; readonly client: string }>();
   const turns = new Map<string, number>();
   const server = await loopbackServer((incoming, outgoing) => {
     const { method = 'GET', url: path = '/' } = incoming;
@@ -29,11 +29,11 @@ export async function startNodeTurns(
     const turn = turns.get(client) ?? 0;
     turns.set(client, turn + 1);
     const node = turn % nodes.length;
-    const request = `${method} ${path}`;
-    waiting.add(request);
-    outgoing.on('close', () => waiting.delete(request));
-    pass(incoming, outgoing, nodes[node]?.url ?? '', (asked, answer, status) => {
-      exchanges.push({ method, path, asked, status, answer, node });
+    const asked = { request: `${method} ${path}`, client };
+    waiting.add(asked);
+    outgoing.on('close', () => waiting.delete(asked));
+    pass(incoming, outgoing, nodes[node]?.url ?? '', (body, answer, status) => {
+      exchanges.push({ method, path, asked: body, status, answer, node });
     });
   });
   return {
@@ -41,7 +41,8 @@ export async function startNodeTurns(
     /** Returns what was asked for a client, in this order. */
     of: (client: string) => exchanges.filter(({ path }) => clientOf(path) === client),
     /** Returns the requests for a client that are not answered yet. */
-    waiting: (client: string) => [...waiting].filter((each) => each.includes(client)),
+    waiting: (client: string) =>
+      [...waiting].filter((each) => each.client === client).map(({ request }) => request),
     close: server.close,
   };
 }

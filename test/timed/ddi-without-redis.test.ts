@@ -36,7 +36,7 @@ describeOnRealStores('a closing without Redis', () => {
     await lost.redisProxy.close();
     await Promise.all(
       ids.map(async (id, index) => {
-        await eventually('the closing is kept', () => isClosed(at(lost, id), actions[index]));
+        await at(lost, id).untilClosed(actions[index], 'success');
         expect((await at(here, id).poll()).deployment).toBeUndefined();
       }),
     );
@@ -49,12 +49,4 @@ async function openAction(device: DdiDevice): Promise<string | undefined> {
   const { deployment } = await device.poll();
   expect(deployment).toBeDefined();
   return deployment;
-}
-
-/** Closes an action; returns false where a client tries again: for 429, and for no other refusal. */
-async function isClosed(device: DdiDevice, id: string | undefined): Promise<boolean> {
-  const status = { execution: 'closed', result: { finished: 'success' } };
-  const answer = await device.ask('POST', `/deploymentBase/${id}/feedback`, { status });
-  expect([200, 429]).toContain(answer.status);
-  return answer.status === 200;
 }
