@@ -16,6 +16,7 @@ import {
   type InternedValue,
 } from '../domain/fleet/check-in-pack.ts';
 import type { NetworkWords } from '../domain/fleet/network-words.ts';
+import { pause } from '../flow/pause.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { CheckInQueue } from '../store/check-in-queue.ts';
@@ -109,12 +110,16 @@ export class CheckInBuffer {
     this.wait(intervalMs);
   }
 
-  /** Stops the timer and tries once to send everything held. */
-  async stop(): Promise<void> {
+  /**
+   * Stops the timer and sends everything held: once, and again until the engine has accepted all of it or
+   * `deadline` has passed, a monotonic time.
+   */
+  async stop(deadline = 0): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
     await this.sending;
-    await this.send();
+    while (!(await this.send()) && performance.now() < deadline) await pause(RETRY_MS);
+    if (this.size > 0) this.log.warn({ lost: this.size }, 'check-ins are lost with the stop');
   }
 
   /** Sends everything held; returns true when all of it was accepted. Never rejects. */

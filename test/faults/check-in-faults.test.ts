@@ -41,6 +41,8 @@ const HELD_MAX = 200_000;
 /** Time limit for recording everything: batches that a dead node had taken are taken over after 30 s. */
 const DRAINED_MS_MAX = 120_000;
 const SAMPLE_INTERVAL_MS = 100;
+/** Longer than a node waits for two answers, shorter than it tries at its stop. */
+const SILENT_AT_STOP_MS = 2500;
 const OLDER = '1.0.0';
 const NEWER = '1.1.0';
 
@@ -213,6 +215,23 @@ describeOnRealStores('check-ins and what breaks under them', () => {
     },
     2 * DRAINED_MS_MAX + 240_000,
   );
+
+  it('a node that is stopped while Redis answers nothing hands over once it does', async () => {
+    const [node] = nodes as [ServingNode];
+    await tenant.untilOffered(NEWER);
+    await drained([node]);
+    const before = (await storedVersions()).size;
+    redis.pause();
+    await new PipelinedLoad(tenant, [node]).run(devicesFrom(0, BEFORE, OLDER));
+    expect((await countsOf(node)).held).toBeGreaterThanOrEqual(BEFORE);
+    const stopped = node.stop();
+    await sleep(SILENT_AT_STOP_MS);
+    redis.resume();
+    await stopped;
+    expect(node.output()).not.toContain('check-ins are lost');
+    await drained([await addNode()]);
+    expect((await storedVersions()).size).toBe(before + BEFORE);
+  });
 });
 
 /**

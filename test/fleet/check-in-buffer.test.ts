@@ -267,6 +267,18 @@ describe('turns', () => {
     expect(queue.asked.length).toBe(1);
   });
 
+  it('are repeated at stop until its deadline, and end once all is accepted', async () => {
+    const { queue, checkIns, fill } = startTurns();
+    queue.answer = away;
+    fill(0, 3);
+    const stopped = checkIns.stop(performance.now() + 4 * RETRY_MS);
+    await vi.advanceTimersByTimeAsync(2 * RETRY_MS);
+    queue.answer = () => 'accepted';
+    await vi.advanceTimersByTimeAsync(RETRY_MS);
+    await stopped;
+    expect(queue.devices).toEqual(numbers(0, 3));
+  });
+
   it('under way at stop are finished, and what came meanwhile is sent too', async () => {
     const { queue, checkIns, fill } = setUp();
     const { opened, open } = gate();

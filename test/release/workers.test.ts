@@ -187,7 +187,14 @@ describeOnWorkers('workers on one port', () => {
 /** Waits until so many devices whose ids begin with a prefix are in PostgreSQL. */
 function untilRecorded(node: WorkerNode, prefix: string, devices: number): Promise<void> {
   const statement = `SELECT FROM devices WHERE starts_with(device_id, '${prefix}')`;
+  let found = 0;
   return eventually(`${devices} devices are in PostgreSQL`, async () => {
-    return (await runOn(node.databaseUrl, statement)).length === devices;
+    found = (await runOn(node.databaseUrl, statement)).length;
+    return found === devices;
+  }).catch((error) => {
+    const told = node.log().filter(({ level }) => level !== 'info');
+    throw new Error(`${found} were found; the node says: ${JSON.stringify(told)}`, {
+      cause: error,
+    });
   });
 }

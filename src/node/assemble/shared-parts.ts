@@ -56,12 +56,12 @@ export function assembleFleet(
       live.start();
       checkIns.start(CHECK_IN_INTERVAL_MS);
     },
-    /** Sends all buffered check-ins to the engine. */
-    async stop() {
+    /** Sends all buffered check-ins to the engine: once, and again until `deadline`, a monotonic time. */
+    async stop(deadline?: number) {
       live.stop();
       // A poll in progress ends when the stores are closed, at the latest.
       void polls.stop();
-      await Promise.all([checkIns.stop(), mistakenIds.stop()]);
+      await Promise.all([checkIns.stop(deadline), mistakenIds.stop()]);
     },
   };
 }

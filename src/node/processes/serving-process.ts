@@ -283,8 +283,7 @@ export async function composeService(
         changes: serving.changes,
       })
     : undefined;
-  const { clock } = fleet;
-  const clockWatch = new ClockWatch({ clock, metrics, log, isTelling: hasBackground });
+  const clockWatch = new ClockWatch({ clock: fleet.clock, metrics, log, isTelling: hasBackground });
   // Before the first check, because its check-in gets the ledger's time.
   await clockWatch.start();
   serving.start();
@@ -317,6 +316,7 @@ export async function composeService(
     reload: reloadable(log, [secrets, ...(background === undefined ? [] : [background]), stores]),
     close,
     async stop() {
+      const deadline = performance.now() + IN_FLIGHT_WAIT_MS_MAX;
       close();
       await serving.traffic.drain(IN_FLIGHT_WAIT_MS_MAX);
       server.close();
@@ -328,7 +328,7 @@ export async function composeService(
         serving.warmUp.stop(),
       ]);
       // Buffered check-ins go to the engine first, where the drain finds them.
-      await fleet.stop();
+      await fleet.stop(deadline);
       await serving.unstored.stop();
       await background?.stop();
       await serving.keyUses.stop();
