@@ -40,11 +40,11 @@ function deviceOf(...versions: readonly string[]) {
   };
   const change = (isClosing = false) => ({ ...answer(), isClosing });
   const close = (id: string, result: 'success' | 'failure') =>
-    history.closed(id, result, change(true));
+    history.closed(id, id === TWO ? '1.2.0' : '1.1.0', result, change(true));
   const tell = (version: string) => history.attributes(change(), version);
   const fetch = (id: string, version?: string) => history.fetched(answer(), id, version);
   tell(TOLD);
-  return { history, model, stores, answer, poll, close, tell, fetch, now: () => now };
+  return { history, model, numbers, stores, answer, poll, close, tell, fetch, now: () => now };
 }
 
 /** A device that has fetched the action for the only release. */
@@ -115,6 +115,18 @@ describe('the judge of devices that speak DDI', () => {
     tell('1.1.0');
     tell(TOLD);
     expect(poll({ deployment: '13' })).toBeUndefined();
+  });
+
+  it('has an action for a release to which the number of a lost one was given that it closes', () => {
+    const { model, numbers, poll, close } = fetched();
+    model.releases.get('1.1.0')?.status.settle('absent', { from: 100, to: 200 });
+    const status = new Fact<ModelStatus>('published', 0, 0);
+    const next = { version: '1.2.0', ring: undefined, status, isForAll: new Fact(true, 0, 0) };
+    model.releases.set('1.2.0', { ...next, offeredAt: 1 });
+    // Another device has fetched it.
+    expect(numbers.fault('15', '1.2.0', model)).toBeUndefined();
+    close(ONE, 'failure');
+    expect(poll({ deployment: '12' })).toBeUndefined();
   });
 
   it('has no action for the version on record, nor for a lower one (§34.60)', () => {

@@ -42,7 +42,8 @@ type Listed = {
 };
 type Closing = {
   readonly id: string;
-  readonly version: string | undefined;
+  /** Version that the device had fetched: a ledger that went back may have given the number again since. */
+  readonly version: string;
   readonly result: 'success' | 'failure';
   readonly change: DdiChange;
   /** Whether the action was surely the device's when it was closed. */
@@ -163,9 +164,8 @@ export class DdiHistory {
     if (version !== undefined) this.tell(version, change);
   }
 
-  /** Notes that the device has closed an action. */
-  closed(id: string, result: Closing['result'], change: DdiChange): void {
-    const version = this.numbers.of(id, this.model);
+  /** Notes that the device has closed an action, for which it had fetched a version. */
+  closed(id: string, version: string, result: Closing['result'], change: DdiChange): void {
     const isOwn = this.listed?.id === id && !this.isPollInDoubt;
     this.closings.push({ id, version, result, change, isOwn, isOver: false });
   }
@@ -238,7 +238,7 @@ export class DdiHistory {
     if (told !== undefined && !isHigher(version, told)) {
       return `${id} is for ${version}, and the device has told ${told}`;
     }
-    const isBarred = this.closings.slice(-BARS_MAX).some((bar) => {
+    const bar = this.closings.slice(-BARS_MAX).find((bar) => {
       // What is published again after a loss may have another number, and is another release.
       const isOne = bar.version === version && bar.id.slice(0, -1) === id.slice(0, -1);
       const isForIt = isOne && bar.isOwn && !bar.isOver && isKept(bar.change);
@@ -246,7 +246,9 @@ export class DdiHistory {
         bar.result === 'failure' && asked - bar.change.asked > RETRY_MS - BEHIND_MS_MAX;
       return isForIt && !isOver;
     });
-    return isBarred ? `${id} is for ${version}, from which the device is barred` : undefined;
+    if (bar === undefined) return undefined;
+    const why = `${bar.id} ended in ${bar.result} ${Math.round(asked - bar.change.asked)} ms ago`;
+    return `${id} is for ${version}, from which the device is barred: ${why}`;
   }
 
   /** Returns what a poll does not list and must: the highest release that is surely for the device. */
@@ -284,8 +286,7 @@ export class DdiHistory {
 
   private mayBeBarred(version: string): boolean {
     return [...this.closings, ...this.doubted].some((each) => {
-      const isUnknown = each.version === undefined || isLost(this.model, each.version);
-      return isUnknown || each.version === version;
+      return each.version === version || isLost(this.model, each.version);
     });
   }
 

@@ -141,7 +141,7 @@ class Player {
     const { answer, told, change } = await this.report(path, status, CLOSING);
     const isClosed = answer?.status === 200;
     const closing = isClosed ? change : unacknowledged(told.asked);
-    this.history.closed(id, result, { ...closing, isClosing: true });
+    this.history.closed(id, version, result, { ...closing, isClosing: true });
     if (isClosed) {
       this.judge(told, undefined);
       this.playing.judge.counts.closed += 1;
